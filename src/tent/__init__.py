@@ -1,3 +1,26 @@
 """Test-time adaptation for any PyTorch model; the model that is handed in is never written to."""
 
+from tent import losses, norm, select
+from tent.adapted import Adapted, adapt
+from tent.delta import Delta
+from tent.doctor import doctor
+from tent.method import Method
+from tent.methods import BN, METHODS, PL, Source, Tent
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "BN",
+    "METHODS",
+    "PL",
+    "Adapted",
+    "Delta",
+    "Method",
+    "Source",
+    "Tent",
+    "adapt",
+    "doctor",
+    "losses",
+    "norm",
+    "select",
+]

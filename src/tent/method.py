@@ -1,0 +1,53 @@
+"""What one paper adds: a default on each axis and, where it must, a rule of its own."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from tent import norm
+from tent.run import Run, Seen
+from tent.select import Select, nothing
+
+OptimizerFactory: TypeAlias = Callable[..., Optimizer]
+
+__all__ = ["Method", "OptimizerFactory", "Run", "Seen"]
+
+
+class Method:
+    """A method of adaptation; as it stands, nothing adapts.
+
+    Methods hold options only and are shared freely: what an adaptation remembers is in its Run.
+    """
+
+    select: Select = staticmethod(nothing)
+    stats: norm.Stats = norm.Source()
+    optimizer: OptimizerFactory = partial(torch.optim.Adam, lr=1e-3)  # the Tent paper's CIFAR setting
+
+    def start(self, model: nn.Module, params: dict[str, Tensor], run: Run) -> None:
+        """Prepare the run's memory, at birth and at every reset."""
+
+    def loss(self, seen: Seen, run: Run) -> Tensor | None:
+        """Return the scalar to minimise; None makes no update."""
+        return None
+
+    def step(self, seen: Seen, run: Run, optimizer: Optimizer) -> None:
+        """Make one update: backward, step, zero."""
+        loss = self.loss(seen, run)
+        if loss is None and run.group is not None:
+            loss = seen.logits.sum() * 0  # ranks update together, also when one of them has nothing to say
+        if loss is not None:
+            run.backward(loss)
+            optimizer.step()
+            optimizer.zero_grad()
+
+    def answer(self, seen: Seen) -> Any:
+        """Return what the caller gets, in the model's own type."""
+        return seen.output
+
+    def __repr__(self) -> str:
+        options = (f"{name}={getattr(value, '__name__', value)}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({', '.join(options)})"

@@ -1,0 +1,76 @@
+"""Whose statistics normalise a batch norm: the source's, the batch's, or something between."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class Stats:
+    """A choice of statistics: the batch's own have a share, and the prior's (the source's or remembered) the rest."""
+
+    remembers: ClassVar[bool] = False  # whether what was used becomes the prior of the next batch
+
+    def share(self, samples: int) -> float:
+        """Return the weight in [0, 1] of the statistics of a batch of so many samples."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Source(Stats):
+    """The statistics that the model was trained with."""
+
+    def share(self, samples: int) -> float:  # noqa: D102
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Batch(Stats):
+    """The statistics of the test batch alone."""
+
+    def share(self, samples: int) -> float:  # noqa: D102
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Blend(Stats):
+    """A fixed blend: `weight` of the batch's statistics, the rest the source's."""
+
+    weight: float = 0.5
+
+    def __post_init__(self) -> None:
+        _within("Blend weight", self.weight)
+
+    def share(self, samples: int) -> float:  # noqa: D102
+        return self.weight
+
+
+@dataclass(frozen=True)
+class Prior(Stats):
+    """The source's statistics counted as `samples` more samples of the batch (Schneider et al. 2020, eq. 3)."""
+
+    samples: float = 16  # the paper's choice for ImageNet-C at small batches
+
+    def __post_init__(self) -> None:
+        if not self.samples >= 0:
+            raise ValueError(f"Prior samples must be 0 or more, got {self.samples}")
+
+    def share(self, samples: int) -> float:  # noqa: D102
+        return samples / (self.samples + samples)
+
+
+@dataclass(frozen=True)
+class Running(Stats):
+    """A running average over the stream, begun at the source's statistics: for small batches."""
+
+    momentum: float = 0.1  # as a batch norm's own
+    remembers: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _within("Running momentum", self.momentum)
+
+    def share(self, samples: int) -> float:  # noqa: D102
+        return self.momentum
+
+
+def _within(what: str, value: float) -> None:
+    if not 0 <= value <= 1:
+        raise ValueError(f"{what} must be in [0, 1], got {value}")

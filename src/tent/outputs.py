@@ -1,0 +1,109 @@
+"""What goes into a model and what comes out: values of any shape, cut loose from graphs, and the logits among them."""
+
+import copy
+import dataclasses
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import Any, TypeAlias
+
+from torch import Tensor
+
+Inputs: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
+Picker: TypeAlias = Callable[[Any], Tensor]
+
+
+def mapped(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """Return the same structure, of the same types, with every tensor in it changed."""
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, MutableMapping):  # dicts, and a transformers ModelOutput or BatchEncoding
+        fresh = copy.copy(value)
+        for key, item in value.items():
+            fresh[key] = mapped(item, change)
+        return fresh
+    if isinstance(value, tuple):
+        items = [mapped(item, change) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if isinstance(value, list):
+        return [mapped(item, change) for item in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = [field.name for field in dataclasses.fields(value) if field.init]
+        return dataclasses.replace(value, **{name: mapped(getattr(value, name), change) for name in fields})
+    return value
+
+
+def tensors(value: Any) -> list[Tensor]:
+    """Return every tensor in a value, in order."""
+    found: list[Tensor] = []
+
+    def note(tensor: Tensor) -> Tensor:
+        found.append(tensor)
+        return tensor
+
+    mapped(value, note)
+    return found
+
+
+def taken(inputs: Inputs) -> Inputs:
+    """Return the inputs without their history, fit for autograd also when they were made in inference mode."""
+    return mapped(inputs, lambda t: t.clone() if t.is_inference() else t.detach())  # type: ignore[no-any-return]
+
+
+def detached(output: Any) -> Any:
+    """Return the model's answer as its own type, every tensor cut loose: a kept graph is a memory leak."""
+    return mapped(output, Tensor.detach)
+
+
+def finite(inputs: Inputs) -> bool:
+    """Tell whether the numbers are numbers; masks may hold infinities, and do."""
+    args, kwargs = inputs
+    values = tensors((args, {name: value for name, value in kwargs.items() if not name.endswith("mask")}))
+    return all(bool(t.isfinite().all()) for t in values if t.is_floating_point() or t.is_complex())
+
+
+def empty(inputs: Inputs) -> bool:
+    """Tell whether there is no sample in the batch."""
+    found = tensors(inputs)
+    return bool(found) and all(t.dim() > 0 and len(t) == 0 for t in found)
+
+
+def logits_of(output: Any, inputs: Inputs) -> Tensor:
+    """Pick the logits, classes on axis 1, out of what a model returns."""
+    found = output
+    if isinstance(output, Mapping):
+        found = next((output[key] for key in ("logits", "out") if key in output), None)
+    elif isinstance(output, tuple | list):
+        found = output[0] if output else None
+    elif not isinstance(output, Tensor):
+        found = getattr(output, "logits", None)
+    if not isinstance(found, Tensor) or not found.is_floating_point() or found.dim() < 2:
+        raise ValueError(f"no logits found in {_described(output)}; name them: adapt(model, logits=lambda output: ...)")
+    if found.dim() == 3 and not isinstance(output, Tensor | tuple | list) and hasattr(output, "to_tuple"):
+        return _tokens(found, inputs[1].get("attention_mask"))
+    return found
+
+
+def _tokens(logits: Tensor, mask: Any) -> Tensor:
+    # transformers puts a token's classes last; padding is no prediction
+    if isinstance(mask, Tensor) and mask.shape == logits.shape[:2]:
+        return logits[mask.bool()]  # (tokens, classes)
+    return logits.movedim(-1, 1)
+
+
+def _described(output: Any) -> str:
+    if isinstance(output, Tensor):
+        return f"a {output.dtype} tensor of shape {tuple(output.shape)}".replace("torch.", "")
+    if isinstance(output, Mapping):
+        return f"a {type(output).__name__} with the keys {', '.join(map(str, output)) or 'none'}"
+    return f"a {type(output).__name__}"
+
+
+def batch_inputs(batch: Any) -> Inputs:
+    """Return the inputs in one batch of a loader: x, (x, y), ((x1, x2), y) or a dict; labels are dropped."""
+    if isinstance(batch, Mapping):
+        return (), {str(key): value for key, value in batch.items() if key not in ("labels", "label")}
+    if isinstance(batch, tuple | list):
+        if not batch:
+            raise ValueError("a batch is an empty tuple; bring x, (x, y) or a dict of inputs")
+        first = batch[0]
+        return (tuple(first) if isinstance(first, tuple | list) else (first,)), {}
+    return (batch,), {}

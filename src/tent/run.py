@@ -1,0 +1,128 @@
+"""One pass and the run it belongs to: what was seen, and what an adaptation holds beside its source model."""
+
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from tent import ranks
+from tent.mode import Forward, Mode, Moments
+from tent.outputs import Inputs, Picker, logits_of
+
+
+class NotFiniteError(ArithmeticError):
+    """A loss or gradient is not finite, so nothing may move."""
+
+
+@dataclass
+class Seen:
+    """One forward pass: what went in, what came out, and what the last layer was given."""
+
+    inputs: Inputs
+    output: Any
+    features: Tensor | None = None
+    pick: Picker | None = None  # the caller's way to the logits
+    moments: dict[str, Moments] = field(default_factory=dict)  # what the layers were normalised by, where that is kept
+
+    @cached_property
+    def logits(self) -> Tensor:
+        """The logits in the output, classes on axis 1; looked for when a method asks, since not every method does."""
+        logits = self.pick(self.output) if self.pick else logits_of(self.output, self.inputs)
+        if logits.shape[1] < 2:
+            raise ValueError(
+                f"logits of shape {tuple(logits.shape)} name one class, whose probability is always 1; "
+                "for a yes/no model pass adapt(model, logits=lambda z: torch.cat([torch.zeros_like(z), z], 1))"
+            )
+        return logits
+
+
+@dataclass
+class Run:
+    """What an adaptation holds beside its source model; a reset throws all of it away."""
+
+    params: dict[str, Tensor]  # what moves, by name
+    moments: dict[str, Moments] = field(default_factory=dict)  # statistics that are remembered, by layer
+    memory: dict[str, Any] = field(default_factory=dict)  # whatever a method keeps between batches
+    group: Any = None  # the process group that updates in step
+    loss: float | None = None  # of the last update
+    again: Callable[[], Seen] | None = None  # the batch at hand once more, at the parameters as they are now
+    forward: Forward | None = None  # the pass at hand
+
+    def backward(self, loss: Tensor) -> None:
+        """Leave the loss's gradients at the parameters, or raise before anything has moved."""
+        params = list(self.params.values())
+        if not loss.requires_grad:
+            raise RuntimeError("the loss does not depend on what adapts; does the model's forward turn gradients off?")
+        with self.under_way():
+            gradients = torch.autograd.grad(loss, params, allow_unused=True)
+        norms = torch.stack([loss.detach().float(), *(g.norm().float() for g in gradients if g is not None)])
+        fine = bool(norms.isfinite().all())
+        if self.group is not None:
+            fine = ranks.agreed(fine, self.group)
+        if not fine:
+            raise NotFiniteError("its loss or gradient is not finite")
+        if self.group is not None:
+            ranks.averaged(gradients, self.group)
+        for param, gradient in zip(params, gradients, strict=True):
+            param.grad = gradient
+        self.loss = loss.item()
+
+    def under_way(self) -> AbstractContextManager[Any]:
+        """Return the mode of the pass at hand, for a backward pass."""
+        # a checkpointed block runs once more inside backward, and must find what it found the first time
+        return Mode(replace(self.forward, moments={})) if self.forward else nullcontext()
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return copies of what moved and of the remembered statistics, under their names in the model's state_dict."""
+        tensors = {name: param.detach().clone() for name, param in self.params.items()}
+        for name, moments in self.moments.items():
+            tensors[_joined(name, "running_mean")] = moments.mean.clone()
+            tensors[_joined(name, "running_var")] = moments.var.clone()
+        return tensors
+
+    def put(self, tensors: Mapping[str, Tensor], layers: Iterable[str]) -> None:
+        """Take such tensors over, all or none of them; `layers` are those whose statistics may be remembered."""
+        means = {_joined(name, "running_mean"): name for name in layers}
+        fresh = {}
+        for name, tensor in tensors.items():
+            if name in means:
+                var = tensors.get(name.removesuffix("mean") + "var")
+                if var is None:
+                    raise ValueError(f"{name} comes without its running_var")
+                fresh[means[name]] = Moments(tensor.clone(), var.clone(), 0)
+            elif name in self.params:
+                if tensor.shape != self.params[name].shape:
+                    raise ValueError(f"{name} has shape {tuple(tensor.shape)}, not {tuple(self.params[name].shape)}")
+            elif name.removesuffix("var") + "mean" not in means:
+                raise ValueError(f"{name} is not what this adaptation moves; make it with the select and stats of then")
+        device = next(iter(self.params.values())).device if self.params else None
+        self.moments = {name: Moments(m.mean.to(device), m.var.to(device), 0) for name, m in fresh.items()}
+        with torch.no_grad():
+            for name, param in self.params.items():
+                if name in tensors:
+                    param.copy_(tensors[name])
+
+    def kept(self, optimizer: Optimizer) -> Callable[[], None]:
+        """Remember everything as it is now; the function that comes back restores it."""
+        params = {name: param.detach().clone() for name, param in self.params.items()}
+        state, memory = copy.deepcopy(optimizer.state_dict()), copy.deepcopy(self.memory)
+        moments, loss = self.moments, self.loss
+
+        def restore() -> None:
+            with torch.no_grad():
+                for name, param in self.params.items():
+                    param.copy_(params[name])
+            optimizer.load_state_dict(state)
+            self.memory, self.moments, self.loss = memory, moments, loss
+
+        return restore
+
+
+def _joined(layer: str, own: str) -> str:
+    return f"{layer}.{own}" if layer else own

@@ -1,0 +1,81 @@
+"""What moves: a model -> the names of the parameters that adapt."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+from torch import nn
+
+Select: TypeAlias = Callable[[nn.Module], Iterable[str]]
+
+NORM_CLASSES = (
+    nn.modules.batchnorm._NormBase,  # batch, sync-batch and instance norm, 1d to 3d
+    nn.LayerNorm,
+    nn.GroupNorm,
+    nn.RMSNorm,
+)
+# timm's LayerNorm2d, BatchNormAct2d and GlobalResponseNorm, transformers' LlamaRMSNorm, T5LayerNorm and kin
+_NORM_NAME = re.compile(r"norm(act)?\w?(\d[dD])?$", re.IGNORECASE)
+_AFFINE = {"weight", "bias", "gamma", "beta", "scale", "shift"}
+
+
+def is_norm(module: nn.Module) -> bool:
+    """Tell whether a module is a normalisation layer, by its class or by its class's name."""
+    return isinstance(module, NORM_CLASSES) or bool(_NORM_NAME.search(type(module).__name__))
+
+
+def norm_layers(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    """Yield the name and module of each normalisation layer."""
+    return ((name, module) for name, module in model.named_modules() if is_norm(module))
+
+
+def norm_affine(model: nn.Module) -> list[str]:
+    """Select the scale γ and shift β of every normalisation layer: batch, layer, group, instance, RMS and their kin."""
+    return [
+        f"{name}.{own}" if name else own
+        for name, layer in norm_layers(model)
+        for own, parameter in layer.named_parameters(recurse=False)
+        if own in _AFFINE and parameter.numel() == max(parameter.shape, default=1)
+    ]
+
+
+def last_layer(model: nn.Module) -> list[str]:
+    """Select the weight and bias of the last linear or convolutional layer, auxiliary heads left aside."""
+    heads = [
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear | nn.modules.conv._ConvNd) and "aux" not in name
+    ]
+    if not heads:
+        raise ValueError(f"last_layer: {type(model).__name__} has no linear or convolutional layer")
+    return [name for name, _ in model.named_parameters() if _under(name, heads[-1])]
+
+
+def all_but(*prefixes: str) -> Select:
+    """Select every parameter but those under the given module or parameter names."""
+
+    def select(model: nn.Module) -> list[str]:
+        names = everything(model)
+        for prefix in prefixes:
+            if not any(_under(name, prefix) for name in names):
+                parts = ", ".join(dict(model.named_children())) or "none"
+                raise ValueError(
+                    f"all_but: nothing in {type(model).__name__} is called {prefix!r}; its parts are {parts}"
+                )
+        return [name for name in names if not any(_under(name, prefix) for prefix in prefixes)]
+
+    return select
+
+
+def everything(model: nn.Module) -> list[str]:
+    """Select every parameter."""
+    return [name for name, parameter in model.named_parameters() if parameter.is_floating_point()]
+
+
+def nothing(model: nn.Module) -> list[str]:
+    """Select no parameter."""
+    return []
+
+
+def _under(name: str, prefix: str) -> bool:
+    return not prefix or name == prefix or name.startswith(prefix + ".")
