@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from tent.adapted import Adapted, adapt
 from tent.evaluating import evaluating
+from tent.losses import entropy
 from tent.memory import nbytes, readable, saved
-from tent.methods import Tent
-from tent.norm import Batch
+from tent.methods import BN, Source, Tent
 from tent.outputs import Inputs, Picker, finite, taken, tensors
 from tent.readonly import ReadOnly, unwrapped
 from tent.report import Report
@@ -36,8 +36,7 @@ def doctor(model: nn.Module, *inputs: Any, logits: Picker | None = None, **kwarg
     if inputs or kwargs:
         batch = taken((inputs, kwargs))
         _batch(report, batch)
-        if norm_affine(model) or ReadOnly(model).norms:
-            _step(report, model, batch, logits)
+        _step(report, model, batch, logits)
     return report
 
 
@@ -48,9 +47,7 @@ def _layers(report: Report, model: nn.Module) -> None:
     report.facts["norm layers"] = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()) or "none"
     report.facts["adapts"] = f"{moving:,} of {total:,} parameters ({moving / max(total, 1):.2%})"
     if not kinds:
-        report.add(
-            "error", "there are no norm layers", "choose what moves: adapt(model, select=tent.select.last_layer)"
-        )
+        report.add("error", "there are no norm layers", "choose what moves: select=tent.select.last_layer")
     elif not moving and ReadOnly(model).norms:
         report.add("note", "the norm layers have no γ and β", "only their statistics adapt, as with tent.BN()")
 
@@ -61,18 +58,16 @@ def _frozen(report: Report, model: nn.Module) -> None:
         report.add(
             "warning",
             f"{len(frozen)} frozen norm layers, such as {frozen[0]!r}, keep γ, β and statistics as constants",
-            "build the model with nn.BatchNorm2d in their place (torchvision: norm_layer=nn.BatchNorm2d) and the same weights",
+            "build the model with nn.BatchNorm2d in their place (torchvision: norm_layer=nn.BatchNorm2d)",
         )
 
 
 def _switches(report: Report, model: nn.Module) -> None:
     drops = [name for name, layer in model.named_modules() if type(layer).__name__.startswith(DROPOUTS)]
     if drops:
-        report.add(
-            "note", f"{len(drops)} dropout or stochastic depth layers", "they stay off while adapting; nothing to do"
-        )
+        report.add("note", f"{len(drops)} dropout or stochastic depth layers", "they stay off while adapting")
     if any(module.training for module in model.modules()):
-        report.add("note", "the model is in train mode", "it is run in eval mode and left as it was; nothing to do")
+        report.add("note", "the model is in train mode", "it is run in eval mode and left as it was")
 
 
 def _batch(report: Report, batch: Inputs) -> None:
@@ -92,17 +87,17 @@ def _batch(report: Report, batch: Inputs) -> None:
 
 
 def _step(report: Report, model: nn.Module, batch: Inputs, logits: Picker | None) -> None:
-    adapted = adapt(model, Tent(), stats=Batch(), logits=logits)
+    method = Tent() if norm_affine(model) else BN() if ReadOnly(model).norms else Source()
+    adapted = adapt(model, method, logits=logits)
     before = adapted.engine.readonly.fingerprint()
     weights = [*model.parameters(), *model.buffers(), *adapted.parameters(), *tensors(batch)]
     try:
-        with torch.inference_mode(False), evaluating(adapted.engine.readonly.modules), saved(weights) as kept:
-            seen = adapted.engine.see(batch, grad=True, observe=True)
+        with torch.inference_mode(False), evaluating(adapted.engine.readonly.modules):
+            with saved(weights) as kept:
+                seen = adapted.engine.see(batch, grad=True, observe=True)
             _answers(report, seen.logits.detach())
-            with torch.enable_grad():
-                loss = adapted.engine.method.loss(seen, adapted.engine.run)
-            _gradients(report, adapted, loss)
-    except (ValueError, RuntimeError, TypeError, IndexError, KeyError) as error:
+            _gradients(report, adapted, seen)
+    except (ValueError, RuntimeError, ArithmeticError, TypeError, LookupError) as error:
         what, _, remedy = " ".join(str(error).split()).partition("; ")
         report.add(
             "error", f"a step failed: {what}", remedy or "call the model itself on this batch, and mend that first"
@@ -118,9 +113,7 @@ def _step(report: Report, model: nn.Module, batch: Inputs, logits: Picker | None
 def _answers(report: Report, logits: Tensor) -> None:
     report.facts["answers"] = f"logits of shape {tuple(logits.shape)}, {logits.shape[1]} classes"
     if not logits.isfinite().all():
-        report.add(
-            "error", "the model's outputs are not finite", "look at the weights, the input's scale and its dtype"
-        )
+        report.add("error", "the model's outputs are not finite", "look at the weights and the input's scale")
     elif logits.min() >= 0 and (logits.sum(1) - 1).abs().max() < 1e-3:
         report.add(
             "error",
@@ -129,16 +122,16 @@ def _answers(report: Report, logits: Tensor) -> None:
         )
 
 
-def _gradients(report: Report, adapted: Adapted, loss: Tensor | None) -> None:
+def _gradients(report: Report, adapted: Adapted, seen: Seen) -> None:
     params = dict(adapted.named_parameters())
-    if loss is None or not params:
+    if not params:
         return
-    if not loss.requires_grad:
+    if not seen.logits.requires_grad:
         report.add("error", "no gradient reaches γ and β", "run the model without torch.no_grad() inside its forward")
         return
-    with adapted.engine.run.under_way():
-        gradients = torch.autograd.grad(loss, list(params.values()), allow_unused=True)
-    unmet = [name for name, gradient in zip(params, gradients, strict=True) if gradient is None]
+    with torch.enable_grad():
+        adapted.engine.run.backward(entropy(seen.logits).mean())
+    unmet = [name for name, param in params.items() if param.grad is None]
     if unmet:
         report.add(
             "warning",
@@ -153,7 +146,7 @@ def _statistics(report: Report, adapted: Adapted, seen: Seen) -> None:
     if hidden:
         report.add(
             "warning",
-            f"{len(hidden)} of {len(norms)} layers with running statistics, such as {hidden[0]!r}, did not pass through "
+            f"{len(hidden)} of {len(norms)} layers with running statistics, such as {hidden[0]!r}, did not call "
             "batch_norm: they normalise by hand, or are unused",
             "make them call torch.nn.functional.batch_norm, or accept that they keep the source's statistics",
         )
@@ -165,7 +158,7 @@ def _statistics(report: Report, adapted: Adapted, seen: Seen) -> None:
     if values < FEW_VALUES:
         report.add(
             "warning",
-            f"{name!r} has {values} values a channel ({samples} samples of {values // samples} positions): its statistics "
-            "are noisy",
-            f"bring batches of {-(-FEW_VALUES * samples // values)} or more, or use stats=tent.norm.Prior(16) or Running()",
+            f"{name!r} has {values} values a channel ({samples} samples of {values // samples} positions), "
+            "whose statistics are noisy",
+            f"bring batches of {-(-FEW_VALUES * samples // values)} or more, or pass stats=tent.norm.Prior(16)",
         )

@@ -35,13 +35,15 @@ class Call(NamedTuple):
 
 
 def _functional_batch_norm(*args: Any, **kwargs: Any) -> Call:
-    own = {"own": kwargs.pop("training")} if "training" in kwargs else {}
-    return Call(*args, **kwargs, **own)
+    if "training" in kwargs:
+        kwargs["own"] = kwargs.pop("training")
+    return Call(*args, **kwargs)
 
 
 def _functional_instance_norm(*args: Any, **kwargs: Any) -> Call:
-    own = {"own": kwargs.pop("use_input_stats", True)} if len(args) < 6 else {}
-    return Call(*args, **kwargs, **own)
+    if len(args) < 6:
+        kwargs["own"] = kwargs.pop("use_input_stats", True)
+    return Call(*args, **kwargs)
 
 
 def _native(

@@ -30,12 +30,11 @@ def pooled(mean: Tensor, var: Tensor, count: int, group: Any) -> tuple[Tensor, T
     return mean, (square - mean * mean).clamp_min(0), int(total.item())
 
 
-def averaged(gradients: Sequence[Tensor | None], group: Any) -> None:
+def averaged(gradients: Sequence[Tensor], group: Any) -> None:
     """Average the gradients over the ranks, in place."""
     for gradient in gradients:
-        if gradient is not None:
-            dist.all_reduce(gradient, group=group)
-            gradient /= dist.get_world_size(group)
+        dist.all_reduce(gradient, group=group)
+        gradient /= dist.get_world_size(group)
 
 
 def agreed(fine: bool, group: Any) -> bool:

@@ -60,9 +60,9 @@ class ReadOnly:
         if stats == Source() or not self.norms:
             looked = getattr(select, "__name__", "select")
             raise ValueError(
-                f"{type(self.model).__name__} has nothing to adapt: {looked} found no parameter (norm_affine looks for batch, "
-                "layer, group, instance and RMS norms and classes named like them) and there is no batch norm whose "
-                "statistics could change; pass another select, such as tent.select.last_layer"
+                f"{type(self.model).__name__} has nothing to adapt: {looked} found no parameter (norm_affine looks for "
+                "batch, layer, group, instance and RMS norms and classes named like them), and there is no batch norm "
+                "whose statistics could change; pass another select, such as tent.select.last_layer"
             )
 
     def fingerprint(self) -> str:

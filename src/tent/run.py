@@ -1,14 +1,15 @@
 """One pass and the run it belongs to: what was seen, and what an adaptation holds beside its source model."""
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import _engine_run_backward
 from torch.optim import Optimizer
 
 from tent import ranks
@@ -59,24 +60,20 @@ class Run:
         params = list(self.params.values())
         if not loss.requires_grad:
             raise RuntimeError("the loss does not depend on what adapts; does the model's forward turn gradients off?")
-        with self.under_way():
-            gradients = torch.autograd.grad(loss, params, allow_unused=True)
-        norms = torch.stack([loss.detach().float(), *(g.norm().float() for g in gradients if g is not None)])
+        with Mode(replace(self.forward, moments={})) if self.forward else nullcontext():
+            _backward(loss, params)
+        gradients = [param.grad for param in params if param.grad is not None]
+        norms = torch.stack([loss.detach().float(), *(gradient.norm().float() for gradient in gradients)])
         fine = bool(norms.isfinite().all())
         if self.group is not None:
             fine = ranks.agreed(fine, self.group)
         if not fine:
+            for param in params:
+                param.grad = None
             raise NotFiniteError("its loss or gradient is not finite")
         if self.group is not None:
             ranks.averaged(gradients, self.group)
-        for param, gradient in zip(params, gradients, strict=True):
-            param.grad = gradient
         self.loss = loss.item()
-
-    def under_way(self) -> AbstractContextManager[Any]:
-        """Return the mode of the pass at hand, for a backward pass."""
-        # a checkpointed block runs once more inside backward, and must find what it found the first time
-        return Mode(replace(self.forward, moments={})) if self.forward else nullcontext()
 
     def tensors(self) -> dict[str, Tensor]:
         """Return copies of what moved and of the remembered statistics, under their names in the model's state_dict."""
@@ -122,6 +119,13 @@ class Run:
             self.memory, self.moments, self.loss = memory, moments, loss
 
         return restore
+
+
+def _backward(loss: Tensor, params: Sequence[Tensor]) -> None:
+    # a checkpointed block runs once more inside backward, and must find the mode that it found the first time; but
+    # torch.autograd.backward is itself a torch function, which a mode is off in: hence the call behind it
+    seed = (torch.ones_like(loss),)
+    _engine_run_backward((loss,), seed, False, False, tuple(params), allow_unreachable=True, accumulate_grad=True)
 
 
 def _joined(layer: str, own: str) -> str:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 import typer
 
+from tent.cli import demo, doctor
+
 app = typer.Typer(
     name="tent",
     help="Test-time adaptation for any PyTorch model.",
@@ -12,6 +14,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command()(doctor.doctor)
+app.command()(demo.demo)
 
 
 def run(arguments: Sequence[str]) -> None:

@@ -1,0 +1,30 @@
+"""`tent doctor`: what would go wrong with a model, and what to do about it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def doctor(
+    model: Annotated[str, typer.Argument(help="timm:NAME, torchvision:NAME, hf:NAME or FILE.py:factory")],
+    input: Annotated[str, typer.Option(help="Shape of a batch to try a step on; 'none' looks at the model alone.")] = (
+        "8,3,224,224"
+    ),
+    weights: Annotated[Path | None, typer.Option(help="Safetensors, or a state_dict saved by torch.")] = None,
+) -> None:
+    """Examine a model: what there is to adapt, and every finding with its remedy."""
+    import torch
+
+    import tent
+    from tent.models import zoo
+
+    if input == "none":
+        inputs = []
+    elif all(size.strip().isdigit() for size in input.split(",")):
+        inputs = [torch.randn([int(size) for size in input.split(",")])]
+    else:
+        raise ValueError(f"--input takes a shape such as 8,3,224,224, or none; got {input!r}")
+    report = tent.doctor(zoo.load(model, weights), *inputs)
+    print(report)
+    raise typer.Exit(0 if report.ok else 1)

@@ -1,0 +1,44 @@
+"""The list of what is held to the contract: every method as it comes, and the axes turned."""
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+import tent
+from tent import Adapted, norm, select
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A method and the choices it is run with."""
+
+    name: str
+    method: tent.Method
+    options: dict[str, Any] = field(default_factory=dict)
+    moves: bool = True  # whether parameters are expected to move
+    still: bool = False  # whether the answers are the plain model's
+
+    def adapt(self, model: nn.Module, **more: Any) -> Adapted:
+        return tent.adapt(model, self.method, **{**self.options, **more})
+
+
+# one entry a method is the least: a method of METHODS that is missing here fails a test of test_methods.py
+SETTINGS = [
+    Setting("source", tent.Source(), moves=False, still=True),
+    Setting("bn", tent.BN(), moves=False),
+    Setting("pl", tent.PL(threshold=0.3)),
+    Setting("tent", tent.Tent()),
+    Setting("bn-prior", tent.BN(), {"stats": norm.Prior(8)}, moves=False),
+    Setting("bn-running", tent.BN(), {"stats": norm.Running(0.3)}, moves=False),
+    Setting("tent-running", tent.Tent(), {"stats": norm.Running(0.3), "lr": 0.01}),
+    Setting("tent-blend", tent.Tent(), {"stats": norm.Blend(0.7)}),
+    Setting("tent-source-statistics", tent.Tent(), {"stats": norm.Source()}),
+    Setting("tent-everything", tent.Tent(), {"select": select.everything}),
+    Setting("tent-last-layer", tent.Tent(), {"select": select.last_layer}),
+    Setting("tent-sgd", tent.Tent(), {"optimizer": partial(torch.optim.SGD, momentum=0.9), "lr": 0.1}),
+    Setting("tent-steps-after", tent.Tent(), {"steps": 3, "answers": "after"}),
+    Setting("tent-information", tent.Tent(objective=tent.losses.information_maximisation)),
+]

@@ -1,0 +1,159 @@
+from collections import OrderedDict, namedtuple
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import Tensor, nn
+from transformers.modeling_outputs import ImageClassifierOutput, TokenClassifierOutput
+
+import tent
+from tent.outputs import batch_inputs, detached, empty, finite, logits_of, taken, tensors
+
+Pair = namedtuple("Pair", "logits extra")
+
+
+@dataclass(frozen=True)
+class Boxed:
+    logits: Tensor
+    name: str = "x"
+
+
+def z() -> Tensor:
+    return (torch.randn(4, 3, requires_grad=True) * 1.0).clone()
+
+
+SHAPES = {
+    "tensor": z,
+    "tuple": lambda: (z(), [z(), None]),
+    "namedtuple": lambda: Pair(z(), "kept"),
+    "list": lambda: [z(), 3],
+    "dict": lambda: {"logits": z(), "deep": {"more": (z(),)}},
+    "ordered": lambda: OrderedDict(out=z(), aux=z()),
+    "model-output": lambda: ImageClassifierOutput(logits=z(), hidden_states=(z(), z())),
+    "dataclass": lambda: Boxed(z()),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_tensor_comes_back_detached_in_its_own_type(shape: str) -> None:
+    output = SHAPES[shape]()
+    answer = detached(output)
+    assert type(answer) is type(output)
+    assert len(tensors(answer)) == len(tensors(output)) > 0
+    for ours, theirs in zip(tensors(answer), tensors(output), strict=True):
+        assert theirs.requires_grad
+        assert not ours.requires_grad
+        assert torch.equal(ours, theirs)
+    assert logits_of(output, ((), {})).shape == (4, 3)
+
+
+def test_a_model_output_keeps_both_its_faces() -> None:
+    answer = detached(SHAPES["model-output"]())
+    assert answer["logits"] is answer.logits
+    assert not answer.logits.requires_grad
+
+
+def test_logits_as_an_attribute() -> None:
+    assert logits_of(SimpleNamespace(logits=torch.zeros(2, 3)), ((), {})).shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("output", "seen"),
+    [
+        ({"loss": torch.zeros(2)}, "a dict with the keys loss"),
+        ((), "a tuple"),
+        (3, "a int"),
+        (torch.zeros(3), "shape \\(3,\\)"),
+        (torch.zeros(3, 2, dtype=torch.int64), "int64 tensor"),
+    ],
+)
+def test_an_output_without_logits_is_described(output: object, seen: str) -> None:
+    with pytest.raises(ValueError, match=f"no logits found in .*{seen}.*logits=lambda"):
+        logits_of(output, ((), {}))
+
+
+def test_tokens_have_their_classes_last_and_padding_is_no_prediction() -> None:
+    output = TokenClassifierOutput(logits=torch.randn(2, 5, 3))
+    mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
+    assert logits_of(output, ((), {})).shape == (2, 3, 5)
+    assert torch.equal(logits_of(output, ((), {"attention_mask": mask})), output.logits[mask == 1])
+    assert logits_of(torch.randn(2, 5, 3), ((), {"attention_mask": mask})).shape == (2, 5, 3)
+
+
+def test_one_class_is_refused_with_the_way_out() -> None:
+    net = nn.Sequential(nn.LayerNorm(4), nn.Linear(4, 1))
+    with pytest.raises(ValueError, match=r"one class.*torch.cat"):
+        tent.adapt(net)(torch.randn(3, 4))
+    adapted = tent.adapt(net, logits=lambda z: torch.cat([torch.zeros_like(z), z], 1))
+    assert adapted(torch.randn(3, 4)).shape == (3, 1)
+    assert adapted.updates == 1
+
+
+def test_methods_without_a_loss_need_no_logits() -> None:
+    class Embeds(nn.Module):
+        def forward(self, x: Tensor) -> str:
+            return "no tensor at all"
+
+    assert tent.adapt(Embeds(), tent.Source())(torch.zeros(1)) == "no tensor at all"
+
+
+def test_inputs_lose_their_history() -> None:
+    with torch.inference_mode():
+        born = torch.zeros(2)
+    args, kwargs = taken(((torch.zeros(2, requires_grad=True), [born]), {"x": born, "n": 3}))
+    assert not args[0].requires_grad
+    assert not args[1][0].is_inference()
+    assert kwargs["n"] == 3
+
+
+def test_masks_may_hold_infinities() -> None:
+    bad = torch.tensor([0.0, -torch.inf])
+    assert finite(((), {"attention_mask": bad}))
+    assert not finite(((bad,), {}))
+    assert not finite(((), {"pixel_values": bad}))
+    assert finite(((torch.tensor([1, 2]),), {}))
+
+
+def test_empty_is_when_there_is_no_sample() -> None:
+    assert empty(((torch.zeros(0, 3),), {}))
+    assert not empty(((torch.zeros(2, 0),), {}))
+    assert not empty(((3,), {}))
+
+
+@pytest.mark.parametrize(
+    ("batch", "args", "names"),
+    [
+        (torch.zeros(2), 1, ()),
+        ((torch.zeros(2), 1), 1, ()),
+        ([torch.zeros(2), 1], 1, ()),
+        (((torch.zeros(2), torch.zeros(2)), 1), 2, ()),
+        ({"pixel_values": torch.zeros(2), "labels": 1}, 0, ("pixel_values",)),
+    ],
+)
+def test_a_loaders_batch_is_taken_without_its_labels(batch: object, args: int, names: tuple[str, ...]) -> None:
+    found, kwargs = batch_inputs(batch)
+    assert len(found) == args
+    assert tuple(kwargs) == names
+
+
+def test_an_empty_tuple_is_no_batch() -> None:
+    with pytest.raises(ValueError, match="empty tuple"):
+        batch_inputs(())
+
+
+def test_several_inputs_and_keywords() -> None:
+    class Two(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm, self.fc = nn.LayerNorm(4), nn.Linear(4, 3)
+
+        def forward(self, a: Tensor, b: Tensor, *, scale: float = 1.0) -> tuple[Tensor, Tensor]:
+            x = self.norm(a + b) * scale
+            return self.fc(x), x
+
+    adapted = tent.adapt(Two())
+    answer = adapted(torch.randn(3, 4), b=torch.randn(3, 4), scale=2.0)
+    assert [t.shape for t in answer] == [(3, 3), (3, 4)]
+    adapted.fit([{"a": torch.randn(3, 4), "b": torch.randn(3, 4)}, ((torch.randn(3, 4), torch.randn(3, 4)), None)])
+    assert adapted.updates == 3

@@ -1,0 +1,54 @@
+"""Two processes on a SyncBatchNorm model act as one batch."""
+
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+from toys import batches, made
+
+import tent
+from tent import norm
+
+BAD = 2  # the batch whose second half is spoilt
+
+
+def stream() -> list[torch.Tensor]:
+    return batches(4, size=12)
+
+
+def work(rank: int, folder: str, method: tent.Method, stats: norm.Stats) -> None:
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
+    warnings.simplefilter("ignore")
+    net = nn.SyncBatchNorm.convert_sync_batchnorm(made("conv"))
+    adapted = tent.adapt(net, method, stats=stats, lr=0.01)
+    answers = []
+    for i, x in enumerate(stream()):
+        half = x[rank * 6 :][:6].clone()
+        if i == BAD and rank == 1:
+            half[0] = torch.nan
+        answers.append(adapted(half))
+    torch.save((answers, adapted.state_dict(), adapted.skipped), f"{folder}/{rank}.pt")
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+@pytest.mark.parametrize("method", [tent.Tent(), tent.PL(threshold=0.35)], ids=repr)
+@pytest.mark.parametrize("stats", [norm.Batch(), norm.Running(0.4)], ids=repr)
+def test_two_ranks_are_one_batch(tmp_path: Path, method: tent.Method, stats: norm.Stats) -> None:
+    mp.spawn(work, (str(tmp_path), method, stats), nprocs=2)
+    (one, state, skipped), (two, other, _) = (torch.load(tmp_path / f"{rank}.pt") for rank in range(2))
+    single = tent.adapt(made("conv"), method, stats=stats, lr=0.01)
+    for i, x in enumerate(stream()):
+        if i != BAD:
+            whole = single(x)
+            if isinstance(method, tent.Tent):  # PL's mean is over each rank's own confident predictions
+                assert torch.allclose(torch.cat([one[i], two[i]]), whole, atol=1e-4)
+    assert skipped == 1
+    for name, tensor in state.items():
+        assert torch.equal(tensor, other[name])
+        if isinstance(method, tent.Tent):
+            assert torch.allclose(tensor, single.state_dict()[name], atol=1e-4)

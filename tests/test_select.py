@@ -1,0 +1,75 @@
+import pytest
+import torch
+from torch import nn
+from toys import made
+
+import tent
+from tent.select import all_but, everything, last_layer, norm_affine, nothing
+
+
+class LlamaRMSNorm(nn.Module):
+    """A look-alike: known by its name alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(4))
+        self.table = nn.Parameter(torch.ones(4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+
+
+def test_norm_affine_finds_every_kind() -> None:
+    names = norm_affine(made("mixed"))
+    assert names == [f"{i}.{own}" for i in (1, 4, 7, 11) for own in ("weight", "bias")] + ["13.weight"]
+
+
+def test_norm_affine_finds_look_alikes_and_only_their_vectors() -> None:
+    net = nn.Sequential(LlamaRMSNorm(), nn.Linear(4, 3))
+    assert norm_affine(net) == ["0.weight"]
+    adapted = tent.adapt(net)
+    adapted(torch.randn(5, 4))
+    assert not torch.equal(next(adapted.parameters()), net[0].weight)
+
+
+def test_a_norm_layer_itself_is_a_model() -> None:
+    assert norm_affine(nn.BatchNorm1d(3)) == ["weight", "bias"]
+
+
+def test_last_layer_leaves_auxiliary_heads_aside() -> None:
+    net = nn.Module()
+    net.body, net.head, net.aux_head = nn.Linear(2, 2), nn.Conv2d(2, 2, 1), nn.Linear(2, 2)
+    assert last_layer(net) == ["head.weight", "head.bias"]
+    with pytest.raises(ValueError, match="no linear or convolutional"):
+        last_layer(nn.ReLU())
+
+
+def test_all_but_leaves_out_modules_by_name() -> None:
+    net = made("residual")
+    assert all_but("classifier")(net) == [name for name in everything(net) if not name.startswith("classifier")]
+    assert all_but("bn1", "classifier.bias")(net)[-3:] == ["bn2.weight", "bn2.bias", "classifier.weight"]
+    with pytest.raises(ValueError, match=r"'fc'; its parts are stem, bn1"):
+        all_but("fc")(net)
+
+
+def test_nothing_is_nothing() -> None:
+    assert nothing(made("conv")) == []
+
+
+def test_a_shared_parameter_moves_once_under_its_first_name() -> None:
+    net = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Linear(4, 4), nn.LayerNorm(4))
+    net[3].weight = net[1].weight
+    adapted = tent.adapt(net)
+    assert [name for name, _ in adapted.named_parameters()] == ["1.weight", "1.bias", "3.bias"]
+    adapted(torch.randn(3, 4))
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [(["0.weight", "no.such"], "no parameter 'no.such'"), (["1.count"], "int64, which has no gradient")],
+)
+def test_a_wrong_choice_is_refused(names: list[str], message: str) -> None:
+    net = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4))
+    net[1].count = nn.Parameter(torch.zeros(1, dtype=torch.int64), requires_grad=False)
+    with pytest.raises(ValueError, match=message):
+        tent.adapt(net, select=lambda model: names)
