@@ -38,7 +38,7 @@ def test_an_optimizer_instance_is_refused() -> None:
 
 @pytest.mark.parametrize("method", [tent.Tent(), tent.BN(), tent.PL()])
 def test_a_model_with_nothing_to_adapt_is_refused(method: tent.Method) -> None:
-    with pytest.raises(ValueError, match="Linear has nothing to adapt: .* layer, group, instance and RMS norms"):
+    with pytest.raises(ValueError, match=r"Linear has nothing to adapt: .* layer, group, instance and RMS norms"):
         tent.adapt(nn.Linear(3, 3), method)
 
 
@@ -58,7 +58,7 @@ def test_a_norm_layer_without_affine_parameters_adapts_its_statistics() -> None:
 
 
 def test_what_is_not_a_module_is_refused() -> None:
-    with pytest.raises(TypeError, match="needs a torch.nn.Module, got str"):
+    with pytest.raises(TypeError, match=r"needs a torch.nn.Module, got str"):
         tent.adapt("model")  # type: ignore[arg-type]
 
 
