@@ -1,4 +1,4 @@
-"""A Tent step of the engine against a hand-written loop of the same algorithm, interleaved in one run: ratios of medians."""
+"""A Tent step of the engine against a hand-written loop of the same algorithm, interleaved in one run, as ratios."""
 
 import argparse
 import copy
@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import timm
 import torch
+from tent.models.resnet import r26
 from torch import Tensor, nn
 
 import tent
-from tent.models.resnet import r26
 
 
 def by_hand(model: nn.Module) -> Callable[[Tensor], Tensor]:

@@ -1,0 +1,66 @@
+"""The command, as a person runs it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FACTORY = """
+from torch import nn
+
+def net():
+    return nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(144, 3))
+
+def number():
+    return 3
+"""
+
+
+def tent(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "tent.cli", *arguments], capture_output=True, text=True, cwd=cwd)
+
+
+def test_help_names_every_command() -> None:
+    said = tent("--help").stdout
+    for command in ("doctor", "demo"):
+        assert command in said
+        ran = tent(command, "--help")
+        assert ran.returncode == 0
+        assert "--help" in ran.stdout
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "nets.py").write_text(FACTORY)
+    (tmp_path / "bad.safetensors").write_bytes(b"not a safetensors file")
+    return tmp_path
+
+
+def test_doctor_reads_a_factory(folder: Path) -> None:
+    ran = tent("doctor", "nets.py:net", "--input", "64,3,8,8", cwd=folder)
+    assert ran.returncode == 0, ran.stderr
+    assert "1 BatchNorm2d" in ran.stdout
+    assert ran.stdout.splitlines()[-1].endswith("ready to adapt")
+    assert tent("doctor", "nets.py:net", "--input", "1,3,9,9", cwd=folder).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nope"], "no model 'nope'; name it timm:NAME"),
+        (["timm:nope"], "timm has no model 'nope'"),
+        (["torchvision:nope"], "torchvision has no model 'nope'"),
+        (["gone.py:net"], "gone.py: there is no such file"),
+        (["nets.py:other"], "has no function 'other'"),
+        (["nets.py:number"], "returned a int, not a torch.nn.Module"),
+        (["nets.py:net", "--input", "a,b"], "--input takes a shape such as 8,3,224,224"),
+        (["nets.py:net", "--weights", "gone.pt"], "gone.pt: there is no such file of weights"),
+        (["nets.py:net", "--weights", "bad.safetensors"], "bad.safetensors: not a whole file of weights"),
+    ],
+)
+def test_bad_input_ends_in_one_line_and_exit_code_2(folder: Path, arguments: list[str], message: str) -> None:
+    ran = tent("doctor", *arguments, cwd=folder)
+    assert ran.returncode == 2
+    assert message in ran.stderr
+    assert len(ran.stderr.strip().splitlines()) == 1
