@@ -15,7 +15,11 @@ def gaussian_blur(images: Images, constant: Constant, draws: Draws) -> Array:
 
 
 def disk(radius: float, sigma: float) -> Floats:
-    """Draw the lens's disk, its edge softened by a small gaussian."""
+    """Draw the lens's disk, its edge softened by a small gaussian.
+
+    A disk that fills its grid (radius 8 and more) is mirrored at the grid's edge and gains about 1% of light: so it is
+    in the published images.
+    """
     reach = 8 if radius <= 8 else int(np.ceil(radius))
     at = np.arange(-reach, reach + 1)
     kernel: Floats = (at[:, None] ** 2 + at**2 <= radius**2).astype(np.float64)

@@ -13,7 +13,7 @@ Border = Callable[[Array, int], Array]
 _TAPS = 64
 
 
-def gaussian_taps(sigma: float, truncate: float = 4) -> Floats:
+def gaussian_taps(sigma: float, truncate: float) -> Floats:
     """Weigh the offsets up to `truncate` standard deviations by the normal density; they sum to one."""
     radius = int(truncate * sigma + 0.5)
     at = np.arange(-radius, radius + 1)
@@ -42,12 +42,12 @@ def _line(x: Floats, taps: Floats, axis: int) -> Floats:
     return np.asarray(out)
 
 
-def gaussian(x: Floats, sigma: float) -> Floats:
-    """Smooth by a normal density; border pixels repeat."""
-    taps = gaussian_taps(sigma).astype(x.dtype)
+def gaussian(x: Floats, sigma: float, truncate: float = 4, border: Border = clamped) -> Floats:
+    """Smooth by a normal density; border pixels repeat, if no other rule is given."""
+    taps = gaussian_taps(sigma, truncate).astype(x.dtype)
     radius = len(taps) // 2
-    x = _line(padded(x, radius, 0, clamped), taps, 1)
-    return _line(padded(x, 0, radius, clamped), taps, 2)
+    x = _line(padded(x, radius, 0, border), taps, 1)
+    return _line(padded(x, 0, radius, border), taps, 2)
 
 
 def correlated(x: Floats, kernel: Floats) -> Floats:

@@ -22,15 +22,15 @@ class Draws:
         self.index = [int(at) for at in index]
         key = np.array([seed, zlib.crc32(type.encode()) * 8 + severity], np.uint64)
         self._bits = np.random.Philox(key=key)
+        self._fresh = self._bits.state  # with nothing left over from an earlier draw
         self._generator = np.random.Generator(self._bits)
         self._count = 0
 
     def _streams(self, index: Sequence[int]) -> Iterator[tuple[int, np.random.Generator]]:
         """Place the generator at the start of the next draw of each image in turn."""
-        state = self._bits.state
         for row, at in enumerate(index):
-            state["state"]["counter"] = np.array([0, 0, self._count, at], np.uint64)
-            self._bits.state = state  # which also drops what is left of the buffer of the image before
+            self._fresh["state"]["counter"] = np.array([0, 0, self._count, at], np.uint64)
+            self._bits.state = self._fresh
             yield row, self._generator
         self._count += 1
 

@@ -1,11 +1,9 @@
 """Elastic transform: a random affine map, then a random smooth displacement of every pixel."""
 
-from functools import lru_cache
-
 import numpy as np
 
 from tent.data.corruptions.arrays import Array, Floats, Images, mirrored, reflected, unit
-from tent.data.corruptions.convolution import Border, gaussian_taps
+from tent.data.corruptions.convolution import Border, gaussian
 from tent.data.corruptions.draws import Draws
 from tent.data.corruptions.severities import Constant
 
@@ -45,18 +43,7 @@ def _affine(draws: Draws, height: int, width: int, reach: float) -> tuple[Floats
 def _waves(draws: Draws, height: int, width: int, strength: float, sigma: float) -> Floats:
     """Draw a smooth displacement for each pixel."""
     noise = draws.uniform((height, width), -1, 1).astype(np.float64)
-    smooth = _smoother(height, sigma) @ noise @ _smoother(width, sigma).T
-    return np.asarray(smooth * strength, np.float32)
-
-
-@lru_cache(maxsize=8)
-def _smoother(size: int, sigma: float) -> Floats:
-    """Write gaussian smoothing with mirrored borders as a matrix, which has room for taps far longer than the line."""
-    taps = gaussian_taps(sigma, truncate=3)
-    matrix = np.zeros((size, size))
-    for offset, tap in enumerate(taps, start=-(len(taps) // 2)):
-        np.add.at(matrix, (np.arange(size), mirrored(np.arange(size) + offset, size)), tap)
-    return matrix
+    return np.asarray(gaussian(noise, sigma, truncate=3, border=mirrored) * strength, np.float32)
 
 
 def sampled(x: Array, rows: Floats, columns: Floats, border: Border) -> Array:

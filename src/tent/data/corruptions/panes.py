@@ -29,10 +29,10 @@ class Pane:
 
 
 PANES = (
-    Pane(0.205, (99, 110, 122), (1, 1, 1), 11.5, 24.9, 11000, 1.8, 1),
-    Pane(0.22, (84, 151.5, 166.5), (1.5, 1, 0.8), 10.5, 8, 11400, 1.2, 1.5),
-    Pane(0.25, (143, 157, 169), (1, 1, 1), 10.3, 23.6, 13000, 0.75, 1),
-    Pane(0.325, (198, 202.5, 211.5), (1, 1, 1), 8.2, 14.8, 8000, 0.75, 1),
+    Pane(0.205, (99, 110, 122), (1, 1, 1), 11.5, 25.5, 12500, 1.8, 1),
+    Pane(0.22, (84, 151.5, 166.5), (1.5, 1, 0.8), 10.5, 8.2, 12500, 1.2, 1.5),
+    Pane(0.25, (143, 157, 169), (1, 1, 1), 10.3, 24.2, 15000, 0.75, 1),
+    Pane(0.325, (198, 202.5, 211.5), (1, 1, 1), 8.2, 15.3, 9500, 0.75, 1),
 )
 
 
@@ -64,7 +64,7 @@ def _amplitude(pane: Pane, rows: int, columns: int, shrink: float) -> Floats:
     """Say by how much each frequency of white noise is raised to become this pane's texture."""
     scale = _SHRINK / shrink
     cycles = np.hypot(np.fft.fftfreq(rows)[:, None], np.fft.rfftfreq(columns)) * scale
-    broad = scale**2 * pane.drift / (1 + (32 * cycles / pane.turn) ** 2) ** pane.fall
+    broad = scale**2 * pane.drift / (1 + (32 * cycles / pane.turn) ** 2) ** pane.fall / (1 + (2 * cycles) ** 2)
     fine = (1 + (cycles / _GRAIN) ** 2) ** -1.5
     power = broad + pane.grain**2 * fine / fine.mean()
     power[0, 0] = 0  # the mean is drawn apart
