@@ -1,5 +1,7 @@
 """What holds for every type: shape, range, determinism, independence of the batch, and errors in one line."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import torch
@@ -56,17 +58,20 @@ def test_an_image_alone_equals_the_same_image_in_a_batch(type, severity, constan
     np.testing.assert_array_equal(whole[order], mixed)
 
 
-@pytest.mark.parametrize("type", CORRUPTIONS)
-def test_pieces_and_threads_change_nothing(type):
-    x = natural(300, 32, 32)  # three pieces
+@pytest.fixture
+def one_thread():
     threads = torch.get_num_threads()
-    try:
-        torch.set_num_threads(1)
-        one = corrupt(x, type, 5, frost="made")
-        torch.set_num_threads(3)
-        three = corrupt(x, type, 5, frost="made")
-    finally:
-        torch.set_num_threads(threads)
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("type", CORRUPTIONS)
+def test_pieces_and_threads_change_nothing(type, one_thread):
+    x = natural(300, 32, 32)  # three pieces
+    one = corrupt(x, type, 5, frost="made")
+    torch.set_num_threads(3)
+    three = corrupt(x, type, 5, frost="made")
     np.testing.assert_array_equal(one, three)
     for row in (0, 127, 128, 299):
         np.testing.assert_array_equal(one[row : row + 1], corrupt(x[row : row + 1], type, 5, start=row, frost="made"))
@@ -112,6 +117,19 @@ def test_size_chooses_the_constants(images):
     for x, constants in ((images, "cifar"), (large, "imagenet")):
         np.testing.assert_array_equal(corrupt(x, "contrast", 2), corrupt(x, "contrast", 2, constants=constants))
     assert (corrupt(large, "contrast", 2) != corrupt(large, "contrast", 2, constants="cifar")).any()
+
+
+@pytest.mark.parametrize("type", CORRUPTIONS)
+def test_memory_does_not_grow_with_the_batch(type, one_thread):
+    extra = []
+    for count in (256, 768):
+        x = np.zeros((count, 32, 32, 3), np.uint8)
+        corrupt(x[:8], type, 5, frost="made")
+        tracemalloc.start()
+        corrupt(x, type, 5, frost="made")
+        extra.append(tracemalloc.get_traced_memory()[1] - x.nbytes)  # beyond the result
+        tracemalloc.stop()
+    assert extra[1] < 1.1 * extra[0]
 
 
 def test_a_mapped_file_is_read_in_place(tmp_path, images):
