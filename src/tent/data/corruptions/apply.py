@@ -68,24 +68,27 @@ def corrupt(
 
     Args:
         seed: with the type, the severity and an image's index it settles that image's random draws.
-        start: the index of the first image in its set; the others follow.
-        index: the index of each image in its set, where they do not follow each other.
+        start, index: the place in its set of the first image, if the others follow it, or else of each.
         constants: which benchmark's strengths; None takes "cifar" for images up to 64 pixels, else "imagenet".
         frost: a folder of photographs, or "made"; None takes those of `imagecorruptions` if installed, else "made".
     """
     _check(images, type, severity, seed, constants)
     places = _places(len(images), start, index)
     constant = CONSTANTS[constants or _benchmark(images)][type][severity - 1]
-    function = partial(frost_over, pictures=frost) if type == "frost" else CORRUPTIONS[type]
+    function = CORRUPTIONS[type] if type != "frost" else partial(frost_over, pictures=frost)
     out = np.empty(images.shape, np.uint8)
 
     def work(part: slice) -> None:
-        x = function(images[part], constant, Draws(seed, type, severity, places[part]))
-        out[part] = x if x.dtype == np.uint8 else truncated(x)
+        out[part] = truncated(function(images[part], constant, Draws(seed, type, severity, places[part])))
 
-    count = max(1, _PIXELS // (images.shape[1] * images.shape[2]))
-    _each(work, [slice(first, first + count) for first in range(0, len(images), count)])
+    _each(work, _parts(images))
     return out
+
+
+def _parts(images: Images) -> list[slice]:
+    """Divide the batch into pieces of so many pixels, of one image at least."""
+    count = max(1, _PIXELS // (images.shape[1] * images.shape[2]))
+    return [slice(first, first + count) for first in range(0, len(images), count)]
 
 
 def _benchmark(images: Images) -> str:

@@ -35,6 +35,8 @@ def unit(images: Array, dtype: type = np.float64) -> Array:
 
 def truncated(x: Array) -> Images:
     """Bring values in 0...1 back to 8 bits, cutting the fraction off as the published generator does."""
+    if x.dtype == np.uint8:
+        return x
     scaled = np.clip(x, 0, 1)
     scaled *= 255
     return np.asarray(scaled, np.uint8)
