@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
+
+from tent.whole import whole
 
 FORMAT = "tent-delta-1"
 
@@ -40,16 +41,9 @@ class Delta:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a safetensors file, beside and then renamed: it is there whole or not at all."""
-        path = Path(path)
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.tensors.items()}
-        handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(handle)
-        try:
+        with whole(path) as beside:
             save_file(tensors, beside, {**self.about, "format": FORMAT, "source": self.source})
-            os.chmod(beside, 0o666 & ~_umask())
-            os.replace(beside, path)
-        finally:
-            Path(beside).unlink(missing_ok=True)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> "Delta":
@@ -68,8 +62,3 @@ class Delta:
             raise ValueError(f"{path}: a safetensors file, but not a delta: those are written by adapted.delta().save")
         return Delta(tensors, about.pop("source"), about)
 
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -7,7 +7,7 @@ import typer
 
 
 def doctor(
-    model: Annotated[str, typer.Argument(help="timm:NAME, torchvision:NAME, hf:NAME or FILE.py:factory")],
+    model: Annotated[str, typer.Argument(help="A shipped model, timm:NAME, torchvision:NAME, hf:NAME or FILE.py:factory.")],
     input: Annotated[str, typer.Option(help="Shape of a batch to try a step on; 'none' looks at the model alone.")] = (
         "8,3,224,224"
     ),
@@ -25,6 +25,6 @@ def doctor(
         inputs = [torch.randn([int(size) for size in input.split(",")])]
     else:
         raise ValueError(f"--input takes a shape such as 8,3,224,224, or none; got {input!r}")
-    report = tent.doctor(zoo.load(model, weights), *inputs)
+    report = tent.doctor(zoo.load(model, weights, pretrained=False).model, *inputs)
     print(report)
     raise typer.Exit(0 if report.ok else 1)

@@ -1,30 +1,63 @@
-"""The zoo: a name gives a model; `timm:NAME`, `torchvision:NAME`, `hf:NAME` or `FILE.py:factory`."""
+"""The zoo: a name gives a model, its preprocessing, its number of classes, and where its weights come from."""
 
-import importlib
-import importlib.util
+import json
 import os
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
-from torch import Tensor, nn
+from torch import Tensor
+
+from tent.data.preprocess import Preprocess
+from tent.models import NETWORKS
+from tent.models.entry import Entry
+from tent.models.libraries import LIBRARIES, own
+
+WEIGHTS = Path(__file__).parent / "weights"
+SHIPPED = ("r26-cifar10", "r26-svhn")
+NAMES = f"{', '.join(SHIPPED)}, timm:NAME, torchvision:NAME, hf:NAME or FILE.py:factory"
 
 
-def load(name: str, weights: str | os.PathLike[str] | None = None) -> nn.Module:
-    """Return the model of a name, in eval mode, with a file of weights if one is given."""
+def load(name: str, weights: str | os.PathLike[str] | None = None, pretrained: bool = True) -> Entry:
+    """Return the entry of a name, its model in eval mode.
+
+    Args:
+        weights: a file that takes the place of the name's own weights.
+        pretrained: whether a library's own weights are wanted; if not, nothing is downloaded.
+    """
     kind, _, rest = name.partition(":")
-    if kind.endswith(".py"):
-        model = _own(Path(kind), rest)
+    if name in SHIPPED:
+        entry = shipped(name)
+    elif kind.endswith(".py") and rest:
+        entry = own(kind, rest)
     elif kind in LIBRARIES and rest:
-        model = LIBRARIES[kind](rest)
+        entry = LIBRARIES[kind](rest, pretrained and weights is None)
     else:
-        raise ValueError(f"no model {name!r}; name it timm:NAME, torchvision:NAME, hf:NAME or FILE.py:factory")
+        raise ValueError(f"no model {name!r}; name it {NAMES}")
     if weights is not None:
-        model.load_state_dict(read_weights(weights))
-    return model.eval()
+        _put(entry, weights)
+        entry = replace(entry, weights=f"{Path(weights).name}")
+    entry.model.eval()
+    return entry
+
+
+def card(name: str) -> dict[str, Any]:
+    """Return what is on the card of a shipped model: recipe, data, error, hash."""
+    read: dict[str, Any] = json.loads((WEIGHTS / f"{name}.json").read_text(encoding="utf-8"))
+    return read
+
+
+def shipped(name: str) -> Entry:
+    """Return a model whose weights are part of the package."""
+    about = card(name)
+    model = NETWORKS[about["model"]](classes=about["classes"])
+    model.load_state_dict(load_file(WEIGHTS / f"{name}.safetensors"))
+    preprocess = Preprocess(mean=tuple(about["mean"]), std=tuple(about["std"]))
+    origin = f"shipped, sha256 {about['weights_sha256'][:12]}"
+    return Entry(name, model, preprocess, about["classes"], about["class_names"], origin)
 
 
 def read_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
@@ -37,57 +70,23 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except (SafetensorError, RuntimeError, EOFError, ValueError, KeyError) as error:
         raise ValueError(f"{path}: not a whole file of weights ({' '.join(str(error).split())[:120]})") from None
-    except Exception as error:  # noqa: BLE001 (an unpickling error, whose module is torch's own affair)
+    except Exception as error:  # noqa: BLE001 (an unpickling error, whose class is torch's own affair)
         raise ValueError(f"{path}: holds more than tensors, which is never run ({type(error).__name__})") from None
+    found = found.get("state_dict", found) if isinstance(found, dict) else found
     if not isinstance(found, dict) or not all(isinstance(value, Tensor) for value in found.values()):
         raise ValueError(f"{path}: not a state_dict of tensors; save model.state_dict()")
     return found
 
 
-def _own(path: Path, factory: str) -> nn.Module:
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise ValueError(f"{path}: not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    make = getattr(module, factory, None)
-    if not callable(make):
-        raise ValueError(f"{path}: has no function {factory!r}; name it FILE.py:factory")
-    model = make()
-    if not isinstance(model, nn.Module):
-        raise ValueError(f"{path}:{factory} returned a {type(model).__name__}, not a torch.nn.Module")
-    return model
-
-
-def _library(module: str, extra: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as missing:
-        raise ModuleNotFoundError(f"{module} is not installed: pip install 'tent-tta[{extra}]'") from missing
-
-
-def _timm(name: str) -> nn.Module:
-    timm = _library("timm", "vision")
-    if not timm.is_model(name):
-        raise ValueError(f"timm has no model {name!r}; timm.list_models() names them")
-    return timm.create_model(name)  # type: ignore[no-any-return]
-
-
-def _torchvision(name: str) -> nn.Module:
-    models = _library("torchvision.models", "vision")
-    if name not in models.list_models():
-        raise ValueError(f"torchvision has no model {name!r}; torchvision.models.list_models() names them")
-    return models.get_model(name, weights=None)  # type: ignore[no-any-return]
-
-
-def _hf(name: str) -> nn.Module:
-    transformers = _library("transformers", "hf")
-    try:
-        return transformers.AutoModelForImageClassification.from_pretrained(name)  # type: ignore[no-any-return]
-    except OSError as error:
-        raise OSError(f"hf:{name} cannot be had: {str(error).splitlines()[0]}") from None
-
-
-LIBRARIES: dict[str, Callable[[str], nn.Module]] = {"timm": _timm, "torchvision": _torchvision, "hf": _hf}
+def _put(entry: Entry, path: str | os.PathLike[str]) -> None:
+    state, own_state = read_weights(path), entry.model.state_dict()
+    missing = [name for name in own_state if name not in state]
+    strange = [name for name in state if name not in own_state]
+    if missing or strange:
+        first = f"it lacks {missing[0]}" if missing else f"it has {strange[0]}, which the model has not"
+        raise ValueError(f"{path}: not the weights of {entry.name}: {first}")
+    for name, tensor in state.items():
+        if tensor.shape != own_state[name].shape:
+            shapes = f"{tuple(tensor.shape)} there, {tuple(own_state[name].shape)} in the model"
+            raise ValueError(f"{path}: not the weights of {entry.name}: {name} is {shapes}")
+    entry.model.load_state_dict(state)

@@ -1,0 +1,51 @@
+"""From words on the command line to objects: methods, statistics, progress."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from tent.data.stream import Batch
+    from tent.method import Method
+    from tent.norm import Stats
+
+
+def method_of(word: str) -> "Method":
+    """Return a method by its name, such as tent, or with an option, such as pl:0.8."""
+    from tent.methods import METHODS, PL
+
+    name, _, option = word.partition(":")
+    if name not in METHODS:
+        raise ValueError(f"no method {name!r}; there are {', '.join(METHODS)}")
+    if option and METHODS[name] is not PL:
+        raise ValueError(f"{name} takes no option, got {option!r}")
+    return PL(_number(word, option)) if option else METHODS[name]()
+
+
+def stats_of(word: str | None) -> "Stats | None":
+    """Return statistics by their name: source, batch, blend:0.5, prior:16 or running:0.1."""
+    from tent import norm
+
+    if word is None:
+        return None
+    name, _, option = word.partition(":")
+    kinds = {"source": norm.Source, "batch": norm.Batch, "blend": norm.Blend, "prior": norm.Prior, "running": norm.Running}
+    if name not in kinds or (option and name in ("source", "batch")):
+        raise ValueError(f"no statistics {word!r}; there are source, batch, blend:0.5, prior:16 and running:0.1")
+    return kinds[name](_number(word, option)) if option else kinds[name]()
+
+
+def tracked(batches: "Iterable[Batch]", what: str, count: int) -> "Iterator[Batch]":
+    """Show a bar and the remaining time, on standard error, while batches go by."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        yield from progress.track(batches, total=count, description=what)
+
+
+def _number(word: str, option: str) -> float:
+    try:
+        return float(option)
+    except ValueError:
+        raise ValueError(f"{word!r}: {option!r} is not a number") from None

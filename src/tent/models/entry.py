@@ -1,0 +1,20 @@
+"""An entry of the zoo: a model and what must be known to use it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import nn
+
+from tent.data.preprocess import Preprocess
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model and what must be known to use it."""
+
+    name: str
+    model: nn.Module
+    preprocess: Preprocess
+    classes: int | None = None  # None: as many as it answers with
+    class_names: Sequence[str] | None = None
+    weights: str = ""  # where they come from, in words
