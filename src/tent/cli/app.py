@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 import typer
 
+from tent.cli import data
+
 app = typer.Typer(
     name="tent",
     help="Test-time adaptation for any PyTorch model.",
@@ -12,6 +14,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(data.app, name="data")
 
 
 def run(arguments: Sequence[str]) -> None:
