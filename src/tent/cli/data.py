@@ -114,6 +114,8 @@ def _bar() -> Iterator["Report"]:
 
         def report(what: str, done: int, total: int | None) -> None:
             stage = what.partition(" ")[0] if what.startswith("making") else what  # files of one run share a bar
+            if what.startswith("fetching") and total:
+                what = f"{what} ({_amount(total)})"
             if stage not in tasks:
                 tasks[stage] = bar.add_task(what, total=total)
             bar.update(tasks[stage], description=what, completed=done, total=total)  # type: ignore[arg-type]

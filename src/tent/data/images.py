@@ -59,7 +59,7 @@ class Images:
 
 
 def checked_labels(labels: NDArray[np.generic], file: object, images: int, classes: int | None) -> Labels:
-    """Return the labels as int64, read-only, or say what is wrong with the file they came from."""
+    """Return the labels as int64, or say what is wrong with the file they came from."""
     if labels.ndim != 1 or labels.dtype.kind not in "iu":
         raise ValueError(f"{file}: labels must be one row of integers, not {labels.dtype} of shape {labels.shape}")
     if len(labels) != images:
@@ -69,7 +69,6 @@ def checked_labels(labels: NDArray[np.generic], file: object, images: int, class
         raise ValueError(f"{file}: a label is {low}; labels count from 0")
     if images and classes is not None and (high := int(checked.max())) >= classes:
         raise ValueError(f"{file}: a label is {high}, but there are {classes} classes, 0 to {classes - 1}")
-    checked.setflags(write=False)
     return checked
 
 

@@ -11,7 +11,24 @@ from typing import IO
 from tent.data.published import Progress
 
 LINK = 0o120000  # the file type bits of a symbolic link, where a zip keeps unix modes
-Member = tuple[PurePosixPath, IO[bytes]]
+BROKEN = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error)
+
+
+class Content:
+    """The bytes of one file in an archive, for as long as it is that file's turn."""
+
+    def __init__(self, raw: IO[bytes], archive: Path) -> None:
+        self._raw, self._archive = raw, archive
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes, or say that the archive ends too soon."""
+        try:
+            return self._raw.read(size)
+        except BROKEN as error:
+            raise _refusal(self._archive, error) from error
+
+
+Member = tuple[PurePosixPath, Content]
 
 
 def members(path: Path, progress: Progress) -> Iterator[Member]:
@@ -21,8 +38,8 @@ def members(path: Path, progress: Progress) -> Iterator[Member]:
             yield from _zip(path, progress)
         else:
             yield from _tar(path, progress)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{path}: not a whole archive ({error}); delete it and fetch it again") from error
+    except BROKEN as error:
+        raise _refusal(path, error) from error
 
 
 def extract(path: Path, folder: Path, progress: Progress, name: Callable[[PurePosixPath], PurePosixPath | None]) -> int:
@@ -53,10 +70,15 @@ def inside_only(name: str, archive: Path) -> PurePosixPath:
     return PurePosixPath(*parts)
 
 
+def _refusal(path: Path, error: Exception) -> ValueError:
+    return ValueError(f"{path}: not a whole archive ({error}); delete it and fetch it again")
+
+
 def _tar(path: Path, progress: Progress) -> Iterator[Member]:
     total = path.stat().st_size
-    with path.open("rb") as raw, tarfile.open(fileobj=raw, mode="r|*") as archive:
-        for member in archive:
+    with path.open("rb") as raw, tarfile.open(fileobj=raw, mode="r:*") as archive:
+        while (member := archive.next()) is not None:
+            archive.members.clear()  # type: ignore[attr-defined]  # there may be a million
             progress(f"opening {path.name}", raw.tell(), total)
             if member.isdir():
                 continue
@@ -64,7 +86,11 @@ def _tar(path: Path, progress: Progress) -> Iterator[Member]:
                 raise ValueError(f"{path}: its member {member.name!r} is no plain file; do not trust this archive")
             content = archive.extractfile(member)
             if content is not None:
-                yield inside_only(member.name, path), content
+                yield inside_only(member.name, path), Content(content, path)
+        if archive.fileobj is raw:  # not compressed: then only the block of zeros at its end tells that it is whole
+            raw.seek(archive.offset)
+            if len(raw.read(tarfile.BLOCKSIZE)) < tarfile.BLOCKSIZE:
+                raise tarfile.ReadError("it has no end")
         progress(f"opening {path.name}", total, total)
 
 
@@ -75,5 +101,5 @@ def _zip(path: Path, progress: Progress) -> Iterator[Member]:
             if (info.external_attr >> 16) & 0o170000 == LINK:
                 raise ValueError(f"{path}: its member {info.filename!r} is a link; do not trust this archive")
             with archive.open(info) as content:
-                yield inside_only(info.filename, path), content
+                yield inside_only(info.filename, path), Content(content, path)
             progress(f"opening {path.name}", done, len(files))

@@ -32,6 +32,7 @@ class _Array:
 
     def __setstate__(self, state: Any) -> None:
         _, shape, kind, by_column, raw = state
+        raw = raw.encode("latin1") if isinstance(raw, str) else raw  # python 2 had one type for both
         if not isinstance(kind, _Type) or not isinstance(raw, bytes):
             raise pickle.UnpicklingError("an array that is not plain bytes")
         flat = np.frombuffer(raw, dtype=kind.dtype)

@@ -3,11 +3,10 @@
 import io
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import IO
 
 import numpy as np
 
-from tent.data.fetch.archive import extract, members
+from tent.data.fetch.archive import Content, extract, members
 from tent.data.fetch.mat import read_mat
 from tent.data.folder import by_list, is_image
 from tent.data.images import Pixels
@@ -59,7 +58,7 @@ def imagenet(files: Files, folder: Path, progress: Progress) -> None:
         raise ValueError(f"{files[VALIDATION]}: {count:,} images for {len(truth):,} labels; {AGAIN}")
 
 
-def decode(content: IO[bytes], name: str) -> Pixels:
+def decode(content: Content, name: str) -> Pixels:
     """Return one image of an archive in colour."""
     try:
         with imaging().open(io.BytesIO(content.read())) as image:
