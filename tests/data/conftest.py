@@ -81,7 +81,8 @@ class Server:
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
     made = Server()
     yield made
     made.http.shutdown()
@@ -90,8 +91,9 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def dead_url() -> str:
+def dead_url(monkeypatch: pytest.MonkeyPatch) -> str:
     """An address on this machine where nobody answers."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
     probe = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     port = probe.server_address[1]
     probe.server_close()

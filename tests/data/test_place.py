@@ -84,6 +84,6 @@ def test_the_size_of_a_folder_is_that_of_its_files(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "a").write_bytes(b"123")
     (tmp_path / "in" / "b").write_bytes(b"4567")
-    assert place.size(tmp_path) == 7
-    assert place.size(tmp_path / "a") == 3
-    assert place.size(tmp_path / "none") == 0
+    assert place.size(tmp_path) == (7, True)
+    assert place.size(tmp_path, most=0) == (3, False)
+    assert place.size(tmp_path / "none") == (0, True)

@@ -1,6 +1,5 @@
 """`tent data`: what is there, fetch what is not, make the corruption benchmark."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,6 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from tent.data.published import Progress as Report
-    from tent.data.published import Set
 
 # the data room, and torch with it, is only imported by a command that is run: help stays quick
 app = typer.Typer(help="List, fetch and make sets of images.", no_args_is_help=False)
@@ -36,9 +34,10 @@ def show(context: typer.Context, root: Root = None) -> None:
     for known in sets.known().values():
         folder = known.path(at)
         there = known.there(folder)
-        size = _amount(place.size(folder)) if there else ""
+        size, whole = place.size(folder) if there else (0, True)
+        on_disk = ("" if whole else "over ") + (_amount(size) if there else "")
         fetch = _amount(known.bytes) if known.bytes else "size unknown"
-        table.add_row(known.name, known.title, str(known.classes), _pieces(known, there), size, fetch)
+        table.add_row(known.name, known.title, str(known.classes), _pieces(there), on_disk, fetch)
     Console().print(table)
     typer.echo("Besides: folder:PATH, npy:IMAGES,LABELS, torchvision:CLASS and hf:NAME.")
 
@@ -74,7 +73,7 @@ def make_command(
     types: Annotated[str, typer.Option(help="Types, with commas; the benchmark's fifteen unless given.")] = "",
     severities: Annotated[str, typer.Option(help="Severities from 1 to 5, with commas; all unless given.")] = "",
     seed: Annotated[int, typer.Option(help="Of every random draw.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes; 0 takes one a core.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes; one alone uses all of torch's threads.")] = 1,
     frost: Annotated[Path | None, typer.Option(help="A folder of photographs of frost.")] = None,
     root: Root = None,
 ) -> None:
@@ -93,7 +92,7 @@ def make_command(
             _split(types),
             _numbers(severities),
             seed=seed,
-            workers=workers or os.cpu_count() or 1,
+            workers=workers,
             frost=None if frost is None else str(frost),
             progress=report,
         )
@@ -123,11 +122,12 @@ def _bar() -> Iterator["Report"]:
         yield report
 
 
-def _pieces(known: "Set", there: list[str]) -> str:
+def _pieces(there: list[str]) -> str:
     if len(there) <= 3:
         return ", ".join(there) or "no"
-    made = sum(piece.endswith("(made)") for piece in there)
-    return f"{len(there)} types" + (f", {made} of them made here" if made else "")
+    types = {piece.split()[0].rstrip("_12345") for piece in there}  # a severity made alone is of its type
+    made = {piece.split()[0].rstrip("_12345") for piece in there if piece.endswith("(made)")}
+    return f"{len(types)} types" + (f", {len(made)} of them made here" if made else "")
 
 
 def _amount(size: int) -> str:

@@ -2,8 +2,9 @@
 
 import json
 import multiprocessing
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,6 +49,9 @@ class Task:
     row: int
 
 
+Work = Callable[[list[Task]], Iterator[int]]
+
+
 def make(
     known: Set,
     root: Path,
@@ -64,7 +68,7 @@ def make(
     Args:
         types: the fifteen of the benchmark unless given.
         severities: all five make a `<type>.npy` as published; fewer make one `<type>_<severity>.npy` each.
-        workers: processes; the result does not depend on their number.
+        workers: processes; one uses torch's threads. The result does not depend on their number.
         frost: a folder of photographs of frost; without it frost is drawn.
     """
     if known.made_from is None:
@@ -81,8 +85,9 @@ def make(
         jobs = [_job(folder, source, type_, group, seed, frost) for type_ in types for group in groups]
         jobs = [job for job in jobs if not is_whole(job, len(images))]
         total, done = sum(len(job.severities) for job in jobs) * len(images), 0
-        for job in jobs:
-            done = _write(job, workers, progress, done, total)
+        with _crew(workers if jobs else 1) as work:
+            for job in jobs:
+                done = _write(job, work, progress, done, total)
     return tuple(job.file.name for job in jobs)
 
 
@@ -119,10 +124,10 @@ def _job(folder: Path, source: Path, type_: str, severities: tuple[int, ...], se
     return Job(folder / name, source, type_, severities, seed, frost if type_ == "frost" else None)
 
 
-def _write(job: Job, workers: int, progress: Progress, done: int, total: int) -> int:
+def _write(job: Job, work: Work, progress: Progress, done: int, total: int) -> int:
     clean = open_pixels(job.source, "fetch it again")
     with new_array(job.file, (len(clean) * len(job.severities), *clean.shape[1:])):
-        for count in _filled(_tasks(job, len(clean)), workers):
+        for count in work(_tasks(job, len(clean))):
             done += count
             progress(f"making {job.file.name}", done, total)
         # the card is there before the file is: a made file is never taken for the published one
@@ -139,13 +144,14 @@ def _tasks(job: Job, images: int) -> list[Task]:
     ]
 
 
-def _filled(tasks: list[Task], workers: int) -> Iterator[int]:
+@contextmanager
+def _crew(workers: int) -> Iterator[Work]:
     if workers == 1:
-        yield from map(fill, tasks)
+        yield lambda tasks: map(fill, tasks)
         return
     # spawned, not forked: torch's threads do not survive a fork
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _single_thread) as pool:
-        yield from pool.map(fill, tasks)
+        yield lambda tasks: pool.map(fill, tasks)
 
 
 def _single_thread() -> None:

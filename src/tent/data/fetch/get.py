@@ -82,7 +82,7 @@ def by_hand(known: Set, files: Sequence[File], root: Path) -> str:
     named = "; ".join(f"{file.name} from {file.url}" if file.url else file.name for file in lacking)
     terms = f" ({known.terms})" if known.terms else ""
     begun = " What has arrived is kept." if any(part_of(place / file.name).is_file() for file in lacking) else ""
-    return f"Put into {place}: {named}{terms}; then run again: tent data get {known.name}.{begun}"
+    return f"Put into {place}: {named}{terms}; then run this again.{begun}"
 
 
 def _move_in(known: Set, making: Path, folder: Path) -> None:

@@ -4,6 +4,7 @@ import hashlib
 import http.client
 import os
 import shutil
+import ssl
 import time
 import urllib.error
 import urllib.request
@@ -11,12 +12,12 @@ from pathlib import Path
 
 from tent.data.published import File, Progress
 
-ATTEMPTS = 5  # in a row without one new byte
+ATTEMPTS = 4  # in a row without one new byte
 CHUNK = 1 << 20
-DROPPED = (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError)
+DROPPED = (urllib.error.URLError, http.client.HTTPException, ssl.SSLError, ConnectionError, TimeoutError)
 
 
-def download(file: File, to: Path, progress: Progress, pause: float = 1.0) -> None:
+def download(file: File, to: Path, progress: Progress, pause: float = 0.5) -> None:
     """Fetch one file; what arrived before an interruption is kept beside, as `<name>.part`, and built upon."""
     if file.url is None:
         raise OSError(f"{file.name} has no open link")
@@ -37,7 +38,7 @@ def download(file: File, to: Path, progress: Progress, pause: float = 1.0) -> No
             why = str(getattr(error, "reason", error)) or type(error).__name__
         if failures >= ATTEMPTS:
             raise ConnectionError(f"{file.url}: {why}") from None
-        time.sleep(pause * 2**failures)
+        time.sleep(pause * 2**failures / 2)
     try:
         verify(file, part, progress)
     except ValueError as error:
