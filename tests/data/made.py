@@ -149,3 +149,21 @@ def mat(*variables: bytes) -> bytes:
     packed = (zlib.compress(variable) for variable in variables)
     body = b"".join(struct.pack("<II", 15, len(each)) + each for each in packed)
     return b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack("<H", 0x0100) + b"IM" + body
+
+
+def listing(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def mnist_files() -> dict[str, bytes]:
+    return {
+        "train-images-idx3-ubyte.gz": idx(pixels(5, 28, 28)),
+        "train-labels-idx1-ubyte.gz": idx(np.arange(5, dtype=np.uint8)),
+        "t10k-images-idx3-ubyte.gz": idx(pixels(3, 28, 28, seed=1)),
+        "t10k-labels-idx1-ubyte.gz": idx(np.arange(3, dtype=np.uint8)),
+    }
+
+
+def severities(types: list[str]) -> bytes:
+    picture = image(pixels(6, 7, 3), "JPEG")
+    return tar({f"{t}/{s}/{c}/a.JPEG": picture for t in types for s in range(1, 6) for c in ("n01", "n02", "n03")}, "w")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tent.data.arrays import ArrayImages, array_pair, open_array, open_pixels
 from tent.data.folder import by_class, by_list, class_folders
@@ -62,10 +63,8 @@ def corrupted_arrays(known: Set, folder: Path, split: str, options: dict[str, An
     """Open one type and severity of CIFAR-10-C: a fifth of `<type>.npy`, or a `<type>_<severity>.npy` made alone."""
     split_of(known, split)
     type_, severity = _shift(known, options, [path.stem for path in sorted(folder.glob("*.npy"))])
-    labels = open_array(folder / "labels.npy", known.hint)
+    labels = _five_times(known, folder)
     rows = len(labels) // SEVERITIES
-    if len(labels) % SEVERITIES or (np.reshape(labels, (SEVERITIES, -1)) != labels[:rows]).any():
-        raise ValueError(f"{folder / 'labels.npy'}: not the same labels five times over; delete it and {known.hint}")
     file, start = folder / f"{type_}.npy", rows * (severity - 1)
     if not file.is_file() and (alone := folder / f"{type_}_{severity}.npy").is_file():
         file, start = alone, 0
@@ -139,6 +138,21 @@ def _shift(known: Set, options: dict[str, Any], there: list[str]) -> tuple[str, 
     if severity not in range(1, SEVERITIES + 1):
         raise ValueError(f"severity {severity!r}: choose from 1 to {SEVERITIES}")
     return str(type_), int(severity)
+
+
+def _five_times(known: Set, folder: Path) -> NDArray[np.generic]:
+    path = folder / "labels.npy"
+    labels = open_array(path, known.hint)
+    rows = len(labels) // SEVERITIES
+    if len(labels) % SEVERITIES or (np.reshape(labels, (SEVERITIES, -1)) != labels[:rows]).any():
+        raise ValueError(f"{path}: not the same labels five times over; delete it and {known.hint}")
+    clean = folder.parent / str(known.made_from) / "test_labels.npy"
+    if clean.is_file() and len(due := open_array(clean, f"get it with: tent data get {known.made_from}")) == rows:
+        if (due != labels[:rows]).any():
+            raise ValueError(
+                f"{path}: not the labels of the clean images in {clean}; delete the wrong one, get it again"
+            )
+    return labels
 
 
 def _made(file: Path) -> str:

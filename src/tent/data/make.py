@@ -76,19 +76,14 @@ def make(
     if workers < 1:
         raise ValueError(f"workers {workers}: at least one process does the work")
     types, severities = _types(types), _severities(severities)
-    clean = named(known.made_from)
+    clean, folder = named(known.made_from), known.path(root)
     images = clean.open(clean, clean.path(root), "test", {})
-    folder, source = known.path(root), clean.path(root) / "test_images.npy"
+    source = clean.path(root) / "test_images.npy"
     groups = [SEVERITIES] if severities == SEVERITIES else [(severity,) for severity in severities]
     with alone(folder):
         _save_labels(folder, images.labels)
         jobs = [_job(folder, source, type_, group, seed, frost) for type_ in types for group in groups]
-        jobs = [job for job in jobs if not is_whole(job, len(images))]
-        total, done = sum(len(job.severities) for job in jobs) * len(images), 0
-        with _crew(workers if jobs else 1) as work:
-            for job in jobs:
-                done = _write(job, work, progress, done, total)
-    return tuple(job.file.name for job in jobs)
+        return _run([job for job in jobs if not is_whole(job, len(images))], len(images), workers, progress)
 
 
 def is_whole(job: Job, images: int) -> bool:
@@ -122,6 +117,14 @@ def fill(task: Task) -> int:
 def _job(folder: Path, source: Path, type_: str, severities: tuple[int, ...], seed: int, frost: str | None) -> Job:
     name = f"{type_}.npy" if severities == SEVERITIES else f"{type_}_{severities[0]}.npy"
     return Job(folder / name, source, type_, severities, seed, frost if type_ == "frost" else None)
+
+
+def _run(jobs: list[Job], images: int, workers: int, progress: Progress) -> tuple[str, ...]:
+    total, done = sum(len(job.severities) for job in jobs) * images, 0
+    with _crew(workers if jobs else 1) as work:
+        for job in jobs:
+            done = _write(job, work, progress, done, total)
+    return tuple(job.file.name for job in jobs)
 
 
 def _write(job: Job, work: Work, progress: Progress, done: int, total: int) -> int:
