@@ -19,6 +19,11 @@ def pixels(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8)
 
 
+def length(raw: bytes) -> str:
+    """A name for a test of some bytes."""
+    return f"{len(raw)} bytes"
+
+
 def arrays(folder: Path, split: str, images: np.ndarray, labels: np.ndarray) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / f"{split}_images.npy", images)

@@ -5,7 +5,7 @@ import pytest
 from tent.data import known, sets
 
 
-@pytest.mark.parametrize("about", known().values(), ids=str)
+@pytest.mark.parametrize("about", known().values(), ids=lambda about: about.name)
 def test_what_is_known_of_a_set_is_well_formed(about):
     assert sets.named(about.name) is about
     assert about.class_names is None or len(about.class_names) == about.classes

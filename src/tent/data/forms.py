@@ -147,11 +147,9 @@ def _five_times(known: Set, folder: Path) -> NDArray[np.generic]:
     if len(labels) % SEVERITIES or (np.reshape(labels, (SEVERITIES, -1)) != labels[:rows]).any():
         raise ValueError(f"{path}: not the same labels five times over; delete it and {known.hint}")
     clean = folder.parent / str(known.made_from) / "test_labels.npy"
-    if clean.is_file() and len(due := open_array(clean, f"get it with: tent data get {known.made_from}")) == rows:
-        if (due != labels[:rows]).any():
-            raise ValueError(
-                f"{path}: not the labels of the clean images in {clean}; delete the wrong one, get it again"
-            )
+    due = open_array(clean, f"get it with: tent data get {known.made_from}") if clean.is_file() else labels[:rows]
+    if len(due) == rows and (due != labels[:rows]).any():
+        raise ValueError(f"{path}: not the labels of the clean images in {clean}; delete the wrong one, get it again")
     return labels
 
 

@@ -19,6 +19,7 @@ from tent.data.published import silent
         made.tar_link("fog/1/n01/evil.jpg", "../../../../evil.jpg", tarfile.LNKTYPE),
         made.severities(["fog"])[:-20_000],
     ],
+    ids=made.length,
 )
 def test_an_evil_or_truncated_archive_leaves_nothing_behind(root, publish, archive):
     with pytest.raises(ValueError, match=r"weather\.tar"):

@@ -42,6 +42,7 @@ GOOD = made.mat(made.mat_numbers("X", made.pixels(20, 20)))
         GOOD[:126] + b"XX" + GOOD[128:],
         GOOD[:128] + struct.pack("<II", 99, 8) + b"12345678",
     ],
+    ids=made.length,
 )
 def test_a_broken_file_is_refused_by_name(raw):
     with pytest.raises(ValueError, match=r"train\.mat: not a whole MATLAB 5 file"):

@@ -68,6 +68,7 @@ def opcode(module, name, argument):
         pickle.dumps({3: "a key that is a number"}),
         pickle.dumps(1j),
     ],
+    ids=made.length,
 )
 def test_what_asks_for_more_is_refused_and_never_run(raw, monkeypatch, tmp_path):
     monkeypatch.delenv(EVIL_MARK, raising=False)
