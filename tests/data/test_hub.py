@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tent.data import Preprocess, Stream, load
+from tent.data.hub import borrowed
 
 
 def test_a_torchvision_set_by_the_name_of_its_class(root):
@@ -76,6 +77,25 @@ def test_its_columns_may_be_named(table):
     assert images.classes == 4
     with pytest.raises(ValueError, match="no column 'label'; say image= and label= of picture, kind, other"):
         load(f"hf:{table}", label="label")
+
+
+def test_a_hugging_face_set_without_labels(tmp_path):
+    datasets = pytest.importorskip("datasets")
+    datasets.disable_progress_bars()
+    features = datasets.Features({"picture": datasets.Image()})
+    pictures = [{"bytes": made.image(made.pixels(5, 6, 3)), "path": None}]
+    datasets.Dataset.from_dict({"picture": pictures}, features=features).save_to_disk(tmp_path / "table")
+    images = load(f"hf:{tmp_path / 'table'}")
+    assert (images.labels, images.classes, len(images)) == (None, None, 1)
+
+
+def test_items_may_be_arrays_but_only_of_bytes():
+    items = [(made.pixels(4, 5), 1), (made.pixels(4, 5, 3), 0), (np.zeros((4, 5)), 1)]
+    images = borrowed("mine", items)
+    grey, colour = images.fetch(np.array([0, 1]))
+    assert (grey.shape, colour.shape) == ((4, 5, 1), (4, 5, 3))
+    with pytest.raises(ValueError, match="mine, image 2: an image is uint8"):
+        images.fetch(np.array([2]))
 
 
 def test_a_hugging_face_set_out_of_reach_is_one_clear_line(root, monkeypatch):

@@ -8,7 +8,7 @@ from tent.data import Preprocess
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
-@pytest.mark.parametrize(("height", "width"), [(300, 401), (401, 300), (256, 256), (97, 231)])
+@pytest.mark.parametrize(("height", "width"), [(300, 401), (401, 300), (256, 256), (97, 231), (259, 256), (256, 259)])
 @pytest.mark.parametrize("interpolation", ["bilinear", "bicubic"])
 def test_it_is_the_published_evaluation_pipeline_to_the_bit(height, width, interpolation):
     transforms = pytest.importorskip("torchvision.transforms")

@@ -74,6 +74,16 @@ def test_imagenet_c_by_type(root, publish, server):
     assert get(about, root) == ("gaussian_noise", "shot_noise", "impulse_noise")
 
 
+def test_a_type_that_was_whole_before_is_left_alone(root, publish):
+    about = publish("imagenet-c", {"weather.tar": made.severities(["snow", "frost", "fog", "brightness"])}, classes=3)
+    for severity in range(1, 6):
+        for name in ("n01", "n02", "n03", "n04"):
+            made.image_file(root / "imagenet-c" / "fog" / str(severity) / name / "own.png", made.pixels(4, 4, 3))
+    assert get(about, root) == ("snow", "frost", "brightness")
+    assert (root / "imagenet-c" / "fog" / "1" / "n04" / "own.png").is_file()
+    assert load("imagenet-c", corruption="snow").labels.tolist() == [0, 1, 2]
+
+
 def test_a_type_that_is_half_there_is_not_taken_for_whole(root, publish):
     about = publish("imagenet-c", {"weather.tar": made.severities(["snow", "frost", "fog", "brightness"])})
     (root / "imagenet-c" / "fog" / "1").mkdir(parents=True)
