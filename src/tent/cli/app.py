@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import typer
 
-from tent.cli import demo, doctor
+from tent.cli import adapt, data, demo, doctor, train
 
 app = typer.Typer(
     name="tent",
@@ -14,8 +14,11 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command()(doctor.doctor)
 app.command()(demo.demo)
+app.command()(adapt.adapt)
+app.command()(doctor.doctor)
+app.command()(train.train)
+app.add_typer(data.app, name="data")
 
 
 def run(arguments: Sequence[str]) -> None:

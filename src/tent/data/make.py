@@ -1,0 +1,187 @@
+"""The corruption benchmark made from clean images, in the layout it was published in."""
+
+import json
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import tent
+from tent.data.arrays import open_array, open_pixels
+from tent.data.images import Labels
+from tent.data.place import alone, beside, new_array, save_array, save_text
+from tent.data.published import Progress, Set, silent
+from tent.data.sets import named
+
+SEVERITIES = (1, 2, 3, 4, 5)
+CHUNK = 500  # images a task: few enough for steady progress, enough to be worth a worker
+
+
+@dataclass(frozen=True)
+class Job:
+    """One file to make: a type, its severities in order, and how."""
+
+    file: Path
+    source: Path  # the clean images
+    type: str
+    severities: tuple[int, ...]
+    seed: int
+    frost: str | None
+
+    @property
+    def card(self) -> Path:
+        """The note beside the file that says how it was made."""
+        return self.file.with_suffix(".made.json")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run of clean images, and the first row that their corruption fills."""
+
+    job: Job
+    severity: int
+    start: int
+    stop: int
+    row: int
+
+
+Work = Callable[[list[Task]], Iterator[int]]
+
+
+def make(
+    known: Set,
+    root: Path,
+    types: Sequence[str] = (),
+    severities: Sequence[int] = (),
+    *,
+    seed: int = 0,
+    workers: int = 1,
+    frost: str | None = None,
+    progress: Progress = silent,
+) -> tuple[str, ...]:
+    """Make the files that are not there yet, and return their names.
+
+    Args:
+        types: the fifteen of the benchmark unless given.
+        severities: all five make a `<type>.npy` as published; fewer make one `<type>_<severity>.npy` each.
+        workers: processes; one uses torch's threads. The result does not depend on their number.
+        frost: a folder of photographs of frost; without it frost is drawn.
+    """
+    if known.made_from is None:
+        raise ValueError(f"{known.name} is not made here; cifar10-c and cifar100-c are")
+    if workers < 1:
+        raise ValueError(f"workers {workers}: at least one process does the work")
+    types, severities = _types(types), _severities(severities)
+    clean, folder = named(known.made_from), known.path(root)
+    images = clean.open(clean, clean.path(root), "test", {})
+    source = clean.path(root) / "test_images.npy"
+    groups = [SEVERITIES] if severities == SEVERITIES else [(severity,) for severity in severities]
+    with alone(folder):
+        _save_labels(folder, images.labels)
+        jobs = [_job(folder, source, type_, group, seed, frost) for type_ in types for group in groups]
+        return _run([job for job in jobs if not is_whole(job, len(images))], len(images), workers, progress)
+
+
+def is_whole(job: Job, images: int) -> bool:
+    """Tell whether a job's images are there already; a file that is there but wrong is an error."""
+    published = job.file.with_name(f"{job.type}.npy")
+    file, severities = (published, SEVERITIES) if published.is_file() else (job.file, job.severities)
+    if not file.is_file():
+        return False
+    rows = len(open_pixels(file, "make it again"))
+    if rows != images * len(severities):
+        raise ValueError(f"{file}: {rows:,} images where {images * len(severities):,} belong; delete it, make it again")
+    card = file.with_suffix(".made.json")
+    seed = json.loads(card.read_text(encoding="utf-8")).get("seed") if card.is_file() else job.seed
+    if seed != job.seed:
+        raise ValueError(f"{file} was made with seed {seed}, not {job.seed}; delete it first to make it again")
+    return True
+
+
+def fill(task: Task) -> int:
+    """Corrupt one task's images into the file that is being made, and return how many they were."""
+    from tent.data.corruptions import corrupt
+
+    clean = open_pixels(task.job.source, "fetch it again")[task.start : task.stop]
+    job = task.job
+    out = corrupt(np.array(clean), job.type, task.severity, seed=job.seed, start=task.start, frost=job.frost)
+    target = np.load(beside(job.file), mmap_mode="r+", allow_pickle=False)
+    target[task.row : task.row + len(clean)] = out
+    return len(clean)
+
+
+def _job(folder: Path, source: Path, type_: str, severities: tuple[int, ...], seed: int, frost: str | None) -> Job:
+    name = f"{type_}.npy" if severities == SEVERITIES else f"{type_}_{severities[0]}.npy"
+    return Job(folder / name, source, type_, severities, seed, frost if type_ == "frost" else None)
+
+
+def _run(jobs: list[Job], images: int, workers: int, progress: Progress) -> tuple[str, ...]:
+    total, done = sum(len(job.severities) for job in jobs) * images, 0
+    with _crew(workers if jobs else 1) as work:
+        for job in jobs:
+            done = _write(job, work, progress, done, total)
+    return tuple(job.file.name for job in jobs)
+
+
+def _write(job: Job, work: Work, progress: Progress, done: int, total: int) -> int:
+    clean = open_pixels(job.source, "fetch it again")
+    with new_array(job.file, (len(clean) * len(job.severities), *clean.shape[1:])):
+        for count in work(_tasks(job, len(clean))):
+            done += count
+            progress(f"making {job.file.name}", done, total)
+        # the card is there before the file is: a made file is never taken for the published one
+        card = {"tent": tent.__version__, "seed": job.seed, "severities": job.severities, "frost": job.frost}
+        save_text(job.card, json.dumps(card) + "\n")
+    return done
+
+
+def _tasks(job: Job, images: int) -> list[Task]:
+    return [
+        Task(job, severity, start, min(start + CHUNK, images), place * images + start)
+        for place, severity in enumerate(job.severities)
+        for start in range(0, images, CHUNK)
+    ]
+
+
+@contextmanager
+def _crew(workers: int) -> Iterator[Work]:
+    if workers == 1:
+        yield lambda tasks: map(fill, tasks)
+        return
+    # spawned, not forked: torch's threads do not survive a fork
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _single_thread) as pool:
+        yield lambda tasks: pool.map(fill, tasks)
+
+
+def _single_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def _types(types: Sequence[str]) -> tuple[str, ...]:
+    from tent.data.corruptions import BENCHMARK, HELD_OUT
+
+    if strange := [type_ for type_ in types if type_ not in (*BENCHMARK, *HELD_OUT)]:
+        raise ValueError(f"no corruption is called {strange[0]!r}; there are {', '.join((*BENCHMARK, *HELD_OUT))}")
+    return tuple(dict.fromkeys(types)) or tuple(BENCHMARK)
+
+
+def _severities(severities: Sequence[int]) -> tuple[int, ...]:
+    if strange := [severity for severity in severities if severity not in SEVERITIES]:
+        raise ValueError(f"severity {strange[0]}: choose from 1 to 5")
+    return tuple(sorted(set(severities))) or SEVERITIES
+
+
+def _save_labels(folder: Path, labels: Labels | None) -> None:
+    if labels is None:
+        raise ValueError(f"{folder}: the clean images have no labels to carry over")
+    path, due = folder / "labels.npy", np.tile(labels, len(SEVERITIES))
+    if not path.is_file():
+        save_array(path, due)
+    elif not np.array_equal(open_array(path, "make it again"), due):
+        raise ValueError(f"{path}: not the labels of the clean test images, five times over; delete it, make it again")

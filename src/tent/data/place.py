@@ -1,0 +1,98 @@
+"""Where data lies on disk, and how a file comes to be there whole or not at all."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.lib.format import open_memmap
+from numpy.typing import DTypeLike, NDArray
+
+
+def root(given: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder that holds one folder a set: the one given, else TENT_DATA, else the user's cache."""
+    if given is not None:
+        return Path(given).expanduser()
+    if told := os.environ.get("TENT_DATA"):
+        return Path(told).expanduser()
+    return cache()
+
+
+def cache() -> Path:
+    """Return this project's folder in the user's cache, where the platform keeps it."""
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return (Path(local) if local else Path.home() / "AppData" / "Local") / "tent" / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "tent"
+    told = os.environ.get("XDG_CACHE_HOME")
+    return (Path(told) if told else Path.home() / ".cache") / "tent"
+
+
+def beside(path: Path) -> Path:
+    """Return the name under which a file is written before it takes its own."""
+    return path.with_name(f".{path.name}.making")
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Hand out a name beside the path, and rename it into place only if nothing was raised."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    making = beside(path)
+    try:
+        yield making
+        os.replace(making, path)
+    finally:
+        making.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.uint8) -> Iterator[NDArray[np.uint8]]:
+    """Hand out a mapped array to fill that becomes the file at the path once it is full."""
+    with whole(path) as making:
+        array = open_memmap(making, mode="w+", dtype=np.dtype(dtype), shape=shape)
+        yield array
+        array.flush()
+        del array  # windows cannot rename a file that is mapped
+
+
+def save_array(path: Path, array: NDArray[np.generic]) -> None:
+    """Write one array as a plain .npy file, whole or not at all."""
+    with whole(path) as making, making.open("wb") as file:
+        np.save(file, array, allow_pickle=False)
+
+
+def save_text(path: Path, text: str) -> None:
+    """Write one text file, whole or not at all."""
+    with whole(path) as making:
+        making.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keep a second process from writing the same set; the lock ends with the process, however it ends."""
+    try:
+        import fcntl
+    except ImportError:  # no such lock on windows: two processes at once are the user's to avoid
+        yield
+        return
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f".{folder.name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BlockingIOError(f"{folder}: another process is writing this set; wait for it to end") from None
+        yield
+
+
+def size(path: Path, most: int = 200_000) -> tuple[int, bool]:
+    """Return the bytes that lie under a folder, and whether that is all of them: counting ends after `most` files."""
+    total, files = 0, 0
+    for folder, _, names in os.walk(path):
+        total += sum(os.lstat(os.path.join(folder, name)).st_size for name in names)
+        files += len(names)
+        if files > most:
+            return total, False
+    return total, True
