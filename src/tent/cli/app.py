@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 import typer
 
+from tent.cli import train
+
 app = typer.Typer(
     name="tent",
     help="Test-time adaptation for any PyTorch model.",
@@ -12,6 +14,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+app.callback()(lambda: None)  # a name is asked for even while there is one command
+app.command("train")(train.command)
 
 
 def run(arguments: Sequence[str]) -> None:
