@@ -6,30 +6,35 @@ from typing import Annotated
 import torch
 import typer
 
+from tent.models import NETWORKS
 from tent.train import Recipe, train
-from tent.train.recipe import best_precision
-
-DIGITS = {"mnist", "mnist_m", "svhn", "usps"}  # mirrored digits are no digits
+from tent.train.recipe import DIGITS, best_precision
+from tent.train.schedule import SCHEDULES
 
 
 def command(
-    model: Annotated[str, typer.Option(help="Network: r26 or wrn-40-2.")],
+    model: Annotated[str, typer.Option(help=f"Network: {' or '.join(NETWORKS)}.")],
     data: Annotated[str, typer.Option(help="Labelled set of the data folder, such as cifar10 or svhn.")],
-    out: Annotated[Path, typer.Option(help="Folder for weights, card and checkpoint; a run found there goes on.")],
-    epochs: Annotated[int, typer.Option(help="Passes over the training set.")] = 45,
-    seed: Annotated[int, typer.Option(help="Seed of weights, order, crops and flips.")] = 0,
-    batch: Annotated[int, typer.Option(help="Images a step.")] = 128,
-    lr: Annotated[float, typer.Option(help="Peak learning rate.")] = 0.15,
-    momentum: Annotated[float, typer.Option(help="Nesterov momentum.")] = 0.9,
-    weight_decay: Annotated[float, typer.Option(help="Decay of weights; norms and biases have none.")] = 5e-4,
-    schedule: Annotated[str, typer.Option(help="one-cycle or cosine.")] = "one-cycle",
-    rise: Annotated[float, typer.Option(help="Share of one-cycle on the way up.")] = 0.2,
-    crop: Annotated[int, typer.Option(help="Pixels of padding around a random crop.")] = 4,
-    flip: Annotated[bool | None, typer.Option(help="Random flips; by default all but sets of digits.")] = None,
-    precision: Annotated[str | None, typer.Option(help="bfloat16 or float32; by default what is fast here.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for weights and card; a run that was killed there goes on.")],
+    epochs: Annotated[int, typer.Option(help="Passes over the training set.")] = Recipe.epochs,
+    seed: Annotated[int, typer.Option(help="Seed of the first weights, the order, crops and flips.")] = Recipe.seed,
+    batch: Annotated[int, typer.Option(help="Images a step.")] = Recipe.batch,
+    lr: Annotated[float, typer.Option(help="Peak learning rate.")] = Recipe.lr,
+    momentum: Annotated[float, typer.Option(help="Nesterov momentum.")] = Recipe.momentum,
+    weight_decay: Annotated[float, typer.Option(help="Of weights; norms and biases have none.")] = Recipe.weight_decay,
+    schedule: Annotated[str, typer.Option(help=f"{' or '.join(SCHEDULES)}.")] = Recipe.schedule,
+    rise: Annotated[float, typer.Option(help="Share of one-cycle that is spent on the way up.")] = Recipe.rise,
+    hold: Annotated[float, typer.Option(help="Share of one-cycle that is spent at the peak.")] = Recipe.hold,
+    crop: Annotated[int, typer.Option(help="Pixels of padding around a random crop; 0 for none.")] = Recipe.crop,
+    flip: Annotated[bool | None, typer.Option(help="Random flips.", show_default="on, but off for digits")] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="bfloat16 or float32.", show_default="what is fast here")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda.", show_default="cuda where there is one")] = None,
     every: Annotated[float, typer.Option(help="Seconds between checkpoints inside an epoch.")] = 60.0,
 ) -> None:
-    """Train a source model; a run that was killed goes on where it was, to the same bits."""
+    """Train a source model on a labelled set; a run that was killed goes on, to the same bits."""
+    place = chosen(device)
     recipe = Recipe(
         model=model,
         data=data,
@@ -41,9 +46,18 @@ def command(
         weight_decay=weight_decay,
         schedule=schedule,
         rise=rise,
+        hold=hold,
         crop=crop,
         flip=data not in DIGITS if flip is None else flip,
-        precision=precision or best_precision(torch.device("cpu")),
+        precision=precision or best_precision(place),
     )
-    card = train(recipe, out, every=every)
-    print(f"{out}: test error {card['test_error']:.2%} after {card['seconds']:.0f} s of training")
+    card = train(recipe, out, device=place, every=every)
+    print(f"{out}: error {card['test_error']:.2%} on {card['test_set']}, {card['seconds']:.0f} s of training")
+
+
+def chosen(device: str | None) -> torch.device:
+    """The device to train on."""
+    name = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    if name not in ("cpu", "cuda") or (name == "cuda" and not torch.cuda.is_available()):
+        raise ValueError(f"no device {name!r} here; choose cpu" + (" or cuda" if torch.cuda.is_available() else ""))
+    return torch.device(name)

@@ -1,82 +1,101 @@
 """A whole training: open the set, go on where a run was left, write the weights and their card."""
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
+from torch import nn
 
 from tent.models import NETWORKS
-from tent.train import card, checkpoint
-from tent.train.loop import Training, error, run
-from tent.train.progress import Lines
+from tent.train import card
+from tent.train.error import clean_error
+from tent.train.folder import CHECKPOINT, alone, left_in
+from tent.train.loop import Training, run
+from tent.train.objective import CrossEntropy, Objective
+from tent.train.progress import shown
 from tent.train.recipe import Recipe
-from tent.train.source import Arrays, Preprocess, load
+from tent.train.source import Labelled, load, normalisation
 
 
-def train(recipe: Recipe, out: Path, root: Path | None = None, every: float = 60.0) -> dict[str, Any]:
-    """Train a network by its recipe into a folder and return its card; a run that was killed goes on."""
+def train(
+    recipe: Recipe,
+    out: Path,
+    *,
+    objective: Objective | None = None,
+    root: Path | None = None,
+    device: torch.device | None = None,
+    every: float = 60.0,
+) -> dict[str, Any]:
+    """Train a network by its recipe into a folder and return its card; a run that was killed goes on.
+
+    Args:
+        root: the folder of data sets; TENT_DATA's by default.
+        every: seconds between checkpoints inside an epoch.
+    """
+    objective = objective or CrossEntropy()
+    device = device or torch.device("cpu")
     if recipe.model not in NETWORKS:
         raise ValueError(f"no network {recipe.model!r}; there are {', '.join(NETWORKS)}")
     data, test = load(recipe.data, "train", root), load(recipe.data, "test", root)
-    out.mkdir(parents=True, exist_ok=True)
-    head = {"recipe": asdict(recipe), "data_sha256": card.data_hash(data)}
-    left = checkpoint.load(out)
-    if left is not None:
-        same_run(recipe, head, left, out)
-    preprocess = statistics(data)
+    head: dict[str, Any] = {"recipe": asdict(recipe), "objective": repr(objective), "data_sha256": data.sha256}
+    with alone(out):
+        finished, left = left_in(out)
+        refuse_another(head, finished or left or head, out)
+        if finished is None:
+            training = Training(network(recipe, data), data, normalisation(data), recipe, objective, device)
+            head["versions"] = resume(training, left)
+            with shown(training) as watch:
+                run(training, out, head, watch, every)
+            finished = card.write(training.model.state_dict(), card_of(training, test, head), out)
+        (out / CHECKPOINT).unlink(missing_ok=True)
+    return finished
+
+
+def refuse_another(head: dict[str, Any], other: dict[str, Any], out: Path) -> None:
+    """Say what a training in this folder has that this one has not, if anything."""
+    here, there = ({**each["recipe"], **each, "recipe": None, "versions": None} for each in (head, other))
+    names = [name for name in {**head["recipe"], **head} if here.get(name) != there.get(name)]
+    if names:
+        seen = "; ".join(f"{name} {there.get(name)} there, {here.get(name)} here" for name in names)
+        raise ValueError(f"{out} holds another training ({seen}); choose another folder")
+
+
+def network(recipe: Recipe, data: Labelled) -> nn.Module:
+    """The network of a recipe at its start, which depends on the seed alone."""
     with torch.random.fork_rng():
         torch.manual_seed(recipe.seed)
-        model = NETWORKS[recipe.model](classes=len(data.classes), channels=data.fetch(np.arange(1)).shape[-1])
-    training = Training(model, data, preprocess, recipe)
-    if left is not None:
-        training.restore(left)
-        print(f"going on at step {training.step} of {training.steps}", file=sys.stderr, flush=True)
-    run(training, out, head, Lines(), every)
-    return finish(training, test, head, out)
+        return NETWORKS[recipe.model](classes=data.classes)
 
 
-def same_run(recipe: Recipe, head: dict[str, Any], left: dict[str, Any], out: Path) -> None:
-    """Refuse a folder that holds a training by another recipe or on other data."""
-    differences = recipe.differences(left["recipe"])
-    if not differences and left["data_sha256"] != head["data_sha256"]:
-        differences = [f"the images or labels of {recipe.data} are others"]
-    if differences:
-        raise ValueError(f"{out} holds another training ({'; '.join(differences)}); choose another folder")
+def resume(training: Training, left: dict[str, Any] | None) -> list[dict[str, str]]:
+    """Go on from what was left, if anything; the versions of all software that had a part in the run."""
+    now = card.versions()
+    if left is None:
+        return [now]
+    training.restore(left)
+    before: list[dict[str, str]] = left["versions"]
+    return before if now in before else [*before, now]
 
 
-def statistics(data: Arrays) -> Preprocess:
-    """The normalisation that a training set asks for: mean and deviation of each channel."""
-    total, squares, n = 0.0, 0.0, 0
-    for start in range(0, len(data), 4096):
-        pixels = data.fetch(np.arange(start, min(start + 4096, len(data)))).astype(np.float64) / 255
-        total, squares = total + pixels.sum((0, 1, 2)), squares + (pixels**2).sum((0, 1, 2))
-        n += pixels[..., 0].size
-    mean = np.atleast_1d(total / n)
-    std = np.sqrt(np.atleast_1d(squares / n) - mean**2)
-    return Preprocess(tuple(round(float(v), 6) for v in mean), tuple(round(float(v), 6) for v in std))
-
-
-def finish(training: Training, test: Arrays, head: dict[str, Any], out: Path) -> dict[str, Any]:
-    """Measure the trained model and write it with its card."""
+def card_of(training: Training, test: Labelled, head: dict[str, Any]) -> dict[str, Any]:
+    """Measure the trained model and say all there is to say of it."""
     recipe, preprocess = training.recipe, training.preprocess
     loss, mistakes, n = training.sums.tolist()
-    what = {
+    return {
         "model": recipe.model,
-        "classes": list(test.classes),
-        "mean": list(preprocess.mean),
-        "std": list(preprocess.std),
+        "classes": test.classes,
+        "class_names": test.class_names,
+        "mean": preprocess.mean,
+        "std": preprocess.std,
         "command": recipe.command(),
         **head,
-        "test_error": error(training.model, test, preprocess),
+        "test_set": test.name,
         "test_images": len(test),
-        "test_sha256": card.data_hash(test),
+        "test_sha256": test.sha256,
+        "test_error": clean_error(training.model, test, preprocess),
         "train_loss": loss / n,
         "train_error": mistakes / n,
         "seconds": round(training.seconds, 1),
         "hardware": card.hardware(training.device),
-        "versions": card.versions(),
     }
-    return card.write(training.model.state_dict(), what, out)

@@ -5,16 +5,15 @@ from time import monotonic
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from tent.train import checkpoint
 from tent.train.augment import cropped, flipped
-from tent.train.objective import Batch, CrossEntropy, Objective
+from tent.train.folder import save_checkpoint
+from tent.train.objective import Batch, Objective
 from tent.train.recipe import Recipe
 from tent.train.schedule import SCHEDULES
-from tent.train.source import Arrays, Preprocess
+from tent.train.source import Labelled, Preprocess
 
 ORDER, DRAWS = 1, 2  # streams of random numbers that must not meet
 
@@ -32,15 +31,15 @@ class Training:
     def __init__(
         self,
         model: nn.Module,
-        data: Arrays,
+        data: Labelled,
         preprocess: Preprocess,
         recipe: Recipe,
-        objective: Objective | None = None,
-        device: torch.device | None = None,
+        objective: Objective,
+        device: torch.device,
     ) -> None:
-        self.device = device or torch.device("cpu")
+        self.device = device
         self.model = model.to(self.device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
-        self.objective = (objective or CrossEntropy()).to(self.device).train()
+        self.objective = objective.to(self.device).train()
         self.data, self.preprocess, self.recipe = data, preprocess, recipe
         self.optimizer = sgd([self.model, self.objective], recipe)
         self.epoch_steps = max(1, len(data) // recipe.batch)
@@ -57,13 +56,14 @@ class Training:
         batch = self.batch()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=recipe.precision == "bfloat16"):
             loss, logits = self.objective(self.model, batch)
+        if not loss.isfinite():
+            raise ValueError(f"the loss is {loss.item()} at step {self.step}; train with a lower lr than {recipe.lr}")
         loss.backward()
+        rate = recipe.lr * SCHEDULES[recipe.schedule](self.step, self.steps, recipe.rise, recipe.hold)
         for group in self.optimizer.param_groups:
-            group["lr"] = recipe.lr * SCHEDULES[recipe.schedule](batch.progress, recipe.rise)
+            group["lr"] = rate
         self.optimizer.step()
         self.optimizer.zero_grad()
-        if not loss.isfinite():
-            raise ValueError(f"the loss is {loss.item()} at step {self.step}: train with a lower lr than {recipe.lr}")
         n, mistakes = len(batch.labels), (logits.detach().argmax(1) != batch.labels).sum().item()
         self.sums += torch.tensor([loss.item() * n, mistakes, n], dtype=torch.float64)
         self.step += 1
@@ -81,7 +81,7 @@ class Training:
             images = cropped(images, self.recipe.crop, random)
         if self.recipe.flip:
             images = flipped(images, random)
-        inputs = self.preprocess(images).to(self.device, memory_format=torch.channels_last)
+        inputs = self.preprocess(images.numpy()).to(self.device, memory_format=torch.channels_last)
         labels = torch.from_numpy(self.data.labels[indices]).to(self.device)
         torch.manual_seed(int(torch.randint(2**62, (), generator=random)))  # dropout, where a model has it
         return Batch(inputs, labels, self.step / self.steps, random)
@@ -114,7 +114,7 @@ def run(training: Training, folder: Path, head: dict[str, Any], watch: Watcher, 
             loss, mistakes, n = training.sums.tolist()
             watch(training, loss / n, mistakes / n)
             if training.step % training.epoch_steps == 0 or monotonic() - saved >= every:
-                checkpoint.save({**head, **training.state()}, folder)
+                save_checkpoint({**head, **training.state()}, folder)
                 saved = monotonic()
 
 
@@ -131,16 +131,3 @@ def sgd(modules: list[nn.Module], recipe: Recipe) -> torch.optim.SGD:
 def generator(*key: int) -> torch.Generator:
     """Random numbers that depend on the key alone."""
     return torch.Generator().manual_seed(int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> 1))
-
-
-def error(model: nn.Module, data: Arrays, preprocess: Preprocess, batch: int = 500) -> float:
-    """Share of a set that the model, in eval mode and float32, gets wrong."""
-    device, training, wrong = next(model.parameters()).device, model.training, 0
-    model.eval()
-    with torch.inference_mode():
-        for start in range(0, len(data), batch):
-            indices: npt.NDArray[np.int64] = np.arange(start, min(start + batch, len(data)))
-            answers = model(preprocess(data.fetch(indices)).to(device)).argmax(1).cpu().numpy()
-            wrong += int((answers != data.labels[indices]).sum())
-    model.train(training)
-    return wrong / len(data)

@@ -4,14 +4,18 @@ from dataclasses import asdict, dataclass
 
 import torch
 
+from tent.train.schedule import SCHEDULES
+
+DIGITS = frozenset({"mnist", "mnist_m", "svhn", "usps"})  # a mirrored digit is no digit
+
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that decides the numbers of a run, apart from the data and the machine."""
+    """Everything that decides the numbers of a run, apart from the data, the objective and the machine."""
 
     model: str
     data: str
-    epochs: int = 45
+    epochs: int = 48
     seed: int = 0
     batch: int = 128
     lr: float = 0.15  # the peak
@@ -19,17 +23,22 @@ class Recipe:
     weight_decay: float = 5e-4  # on weights of two and more axes; norms and biases are left alone
     schedule: str = "one-cycle"
     rise: float = 0.2  # share of a one-cycle schedule that is spent on the way up
+    hold: float = 0.0  # and the share that is spent at the peak
     crop: int = 4  # pixels of padding around a random crop; 0 for none
     flip: bool = True
     precision: str = "bfloat16"
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch", "lr"):
-            if not getattr(self, name) > 0:
+            if not 0 < getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be above 0, not {getattr(self, name)}")
-        for name in ("seed", "momentum", "weight_decay", "crop"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}")
+        for name, end in (("seed", 2**63), ("momentum", 1), ("weight_decay", float("inf")), ("crop", 2**10)):
+            if not 0 <= getattr(self, name) < end:
+                raise ValueError(f"{name} must be at least 0 and below {end}, not {getattr(self, name)}")
+        if not (0 <= self.rise and 0 <= self.hold and self.rise + self.hold < 1):
+            raise ValueError(f"rise {self.rise} and hold {self.hold} must be 0 or more, and below 1 together")
+        if self.schedule not in SCHEDULES:
+            raise ValueError(f"no schedule {self.schedule!r}; there are {', '.join(SCHEDULES)}")
         if self.precision not in ("bfloat16", "float32"):
             raise ValueError(f"precision must be bfloat16 or float32, not {self.precision!r}")
 
@@ -38,12 +47,6 @@ class Recipe:
         flip = "--flip" if self.flip else "--no-flip"
         options = {name.replace("_", "-"): value for name, value in asdict(self).items() if name != "flip"}
         return f"tent train {' '.join(f'--{name} {value}' for name, value in options.items())} {flip} --out FOLDER"
-
-    def differences(self, other: dict[str, object]) -> list[str]:
-        """What another recipe, as a dictionary, has that this one has not."""
-        mine = asdict(self)
-        names = [name for name in {**mine, **other} if mine.get(name) != other.get(name)]
-        return [f"{name} {other.get(name)} there, {mine.get(name)} here" for name in names]
 
 
 def best_precision(device: torch.device) -> str:

@@ -3,17 +3,21 @@
 import math
 from collections.abc import Callable
 
-Schedule = Callable[[float, float], float]
+Schedule = Callable[[int, int, float, float], float]
 
 
-def one_cycle(progress: float, rise: float) -> float:
-    """Up in a straight line for the first part of the run, then down to nothing (Smith, 2018)."""
-    return progress / rise if progress < rise else (1 - progress) / (1 - rise)
+def one_cycle(step: int, steps: int, rise: float, hold: float) -> float:
+    """Up in a straight line, level for a while, then down to nothing in a straight line (Smith, 2018)."""
+    up = round(rise * steps)  # whole steps: before the fall begins, a rate does not depend on how long the run is
+    level = up + round(hold * steps)
+    if step < up:
+        return step / up
+    return 1.0 if step < level else (steps - step) / (steps - level)
 
 
-def cosine(progress: float, rise: float) -> float:
+def cosine(step: int, steps: int, rise: float, hold: float) -> float:
     """From the peak to nothing along half a cosine (Loshchilov & Hutter, 2017)."""
-    return 0.5 * (1 + math.cos(math.pi * progress))
+    return 0.5 * (1 + math.cos(math.pi * step / steps))
 
 
 SCHEDULES: dict[str, Schedule] = {"one-cycle": one_cycle, "cosine": cosine}
