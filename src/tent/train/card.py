@@ -34,7 +34,7 @@ def versions() -> dict[str, str]:
         "tent": tent.__version__,
         "commit": commit(),
         "python": platform.python_version(),
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),  # a class of its own, which no checkpoint may hold
         "numpy": np.__version__,
         "safetensors": safetensors.__version__,
     }

@@ -17,6 +17,8 @@ from tent.train.progress import shown
 from tent.train.recipe import Recipe
 from tent.train.source import Labelled, load, normalisation
 
+IDENTITY = ("objective", "data_sha256")  # what makes a run another one, apart from its recipe
+
 
 def train(
     recipe: Recipe,
@@ -54,8 +56,8 @@ def train(
 
 def refuse_another(head: dict[str, Any], other: dict[str, Any], out: Path) -> None:
     """Say what a training in this folder has that this one has not, if anything."""
-    here, there = ({**each["recipe"], **each, "recipe": None, "versions": None} for each in (head, other))
-    names = [name for name in {**head["recipe"], **head} if here.get(name) != there.get(name)]
+    here, there = ({**each["recipe"], **{name: each.get(name) for name in IDENTITY}} for each in (head, other))
+    names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
     if names:
         seen = "; ".join(f"{name} {there.get(name)} there, {here.get(name)} here" for name in names)
         raise ValueError(f"{out} holds another training ({seen}); choose another folder")
@@ -73,7 +75,7 @@ def resume(training: Training, left: dict[str, Any] | None) -> list[dict[str, st
     now = card.versions()
     if left is None:
         return [now]
-    training.restore(left)
+    training.restore(left["state"])
     before: list[dict[str, str]] = left["versions"]
     return before if now in before else [*before, now]
 

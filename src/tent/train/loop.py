@@ -114,7 +114,7 @@ def run(training: Training, folder: Path, head: dict[str, Any], watch: Watcher, 
             loss, mistakes, n = training.sums.tolist()
             watch(training, loss / n, mistakes / n)
             if training.step % training.epoch_steps == 0 or monotonic() - saved >= every:
-                save_checkpoint({**head, **training.state()}, folder)
+                save_checkpoint({**head, "state": training.state()}, folder)
                 saved = monotonic()
 
 

@@ -35,7 +35,7 @@ class Recipe:
         for name, end in (("seed", 2**63), ("momentum", 1), ("weight_decay", float("inf")), ("crop", 2**10)):
             if not 0 <= getattr(self, name) < end:
                 raise ValueError(f"{name} must be at least 0 and below {end}, not {getattr(self, name)}")
-        if not (0 <= self.rise and 0 <= self.hold and self.rise + self.hold < 1):
+        if min(self.rise, self.hold) < 0 or not self.rise + self.hold < 1:
             raise ValueError(f"rise {self.rise} and hold {self.hold} must be 0 or more, and below 1 together")
         if self.schedule not in SCHEDULES:
             raise ValueError(f"no schedule {self.schedule!r}; there are {', '.join(SCHEDULES)}")
