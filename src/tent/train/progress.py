@@ -50,7 +50,7 @@ class Lines:
 def shown(run: Training) -> Iterator[Watcher]:
     """Show a run while it lasts."""
     try:
-        from rich import progress
+        from rich import console, progress
     except ImportError:
         progress = None  # type: ignore[assignment]
     if progress is None or not sys.stderr.isatty():
@@ -61,7 +61,7 @@ def shown(run: Training) -> Iterator[Watcher]:
         progress.BarColumn(),
         progress.TextColumn("{task.fields[left]}"),
     )
-    with progress.Progress(*columns) as bar:
+    with progress.Progress(*columns, console=console.Console(file=sys.stderr)) as bar:
         task, pace = bar.add_task("starting", total=run.steps, completed=run.step, left=""), Pace()
 
         def watch(run: Training, loss: float, error: float) -> None:
