@@ -17,7 +17,7 @@ app = typer.Typer(
 app.command()(demo.demo)
 app.command()(adapt.adapt)
 app.command()(doctor.doctor)
-app.command()(train.train)
+app.command("train")(train.command)
 app.add_typer(data.app, name="data")
 
 

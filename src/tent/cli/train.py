@@ -1,0 +1,63 @@
+"""`tent train`: a source model from a labelled set."""
+
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+
+from tent.models import NETWORKS
+from tent.train import Recipe, train
+from tent.train.recipe import DIGITS, best_precision
+from tent.train.schedule import SCHEDULES
+
+
+def command(
+    model: Annotated[str, typer.Option(help=f"Network: {' or '.join(NETWORKS)}.")],
+    data: Annotated[str, typer.Option(help="Labelled set of the data folder, such as cifar10 or svhn.")],
+    out: Annotated[Path, typer.Option(help="Folder for weights and card; a run that was killed there goes on.")],
+    epochs: Annotated[int, typer.Option(help="Passes over the training set.")] = Recipe.epochs,
+    seed: Annotated[int, typer.Option(help="Seed of the first weights, the order, crops and flips.")] = Recipe.seed,
+    batch: Annotated[int, typer.Option(help="Images a step.")] = Recipe.batch,
+    lr: Annotated[float, typer.Option(help="Peak learning rate.")] = Recipe.lr,
+    momentum: Annotated[float, typer.Option(help="Nesterov momentum.")] = Recipe.momentum,
+    weight_decay: Annotated[float, typer.Option(help="Of weights; norms and biases have none.")] = Recipe.weight_decay,
+    schedule: Annotated[str, typer.Option(help=f"{' or '.join(SCHEDULES)}.")] = Recipe.schedule,
+    rise: Annotated[float, typer.Option(help="Share of one-cycle that is spent on the way up.")] = Recipe.rise,
+    hold: Annotated[float, typer.Option(help="Share of one-cycle that is spent at the peak.")] = Recipe.hold,
+    crop: Annotated[int, typer.Option(help="Pixels of padding around a random crop; 0 for none.")] = Recipe.crop,
+    flip: Annotated[bool | None, typer.Option(help="Random flips.", show_default="on, but off for digits")] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="bfloat16 or float32.", show_default="what is fast here")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda.", show_default="cuda where there is one")] = None,
+    every: Annotated[float, typer.Option(help="Seconds between checkpoints inside an epoch.")] = 60.0,
+) -> None:
+    """Train a source model on a labelled set; a run that was killed goes on, to the same bits."""
+    place = chosen(device)
+    recipe = Recipe(
+        model=model,
+        data=data,
+        epochs=epochs,
+        seed=seed,
+        batch=batch,
+        lr=lr,
+        momentum=momentum,
+        weight_decay=weight_decay,
+        schedule=schedule,
+        rise=rise,
+        hold=hold,
+        crop=crop,
+        flip=data not in DIGITS if flip is None else flip,
+        precision=precision or best_precision(place),
+    )
+    card = train(recipe, out, device=place, every=every)
+    print(f"{out}: error {card['test_error']:.2%} on {card['test_set']}, {card['seconds']:.0f} s of training")
+
+
+def chosen(device: str | None) -> torch.device:
+    """The device to train on."""
+    name = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    if name not in ("cpu", "cuda") or (name == "cuda" and not torch.cuda.is_available()):
+        raise ValueError(f"no device {name!r} here; choose cpu" + (" or cuda" if torch.cuda.is_available() else ""))
+    return torch.device(name)

@@ -1,0 +1,83 @@
+"""R-26, the residual network for 32x32 images on which test-time training and Tent are reported."""
+
+from collections.abc import Callable
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+Norm = Callable[[int], nn.Module]
+
+
+class Shortcut(nn.Module):
+    """The way past a block that changes shape: average pooling, then zeros for the new channels."""
+
+    def __init__(self, channels: int, out_channels: int, stride: int) -> None:
+        super().__init__()
+        self.stride, self.new = stride, out_channels - channels
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Pool and pad, with no parameter of its own."""
+        return F.pad(F.avg_pool2d(x, self.stride, ceil_mode=True), (0, 0, 0, 0, 0, self.new))
+
+
+class Block(nn.Module):
+    """A basic block in pre-activation order: norm, relu and convolution, twice."""
+
+    def __init__(self, channels: int, out_channels: int, stride: int, norm: Norm) -> None:
+        super().__init__()
+        self.norm1 = norm(channels)
+        self.conv1 = nn.Conv2d(channels, out_channels, 3, stride, 1, bias=False)
+        self.norm2 = norm(out_channels)
+        self.conv2 = nn.Conv2d(out_channels, out_channels, 3, 1, 1, bias=False)
+        same = channels == out_channels and stride == 1
+        self.shortcut = nn.Identity() if same else Shortcut(channels, out_channels, stride)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Add to the input what the two convolutions make of it."""
+        y: Tensor = self.conv2(F.relu(self.norm2(self.conv1(F.relu(self.norm1(x))))))
+        return y + self.shortcut(x)  # type: ignore[no-any-return]
+
+
+class ResNet(nn.Module):
+    """A stem of 16 channels, three stages of blocks at 16, 32 and 64 channels, global pooling, one linear layer.
+
+    Follows the ResNet-26 of Sun et al. (test-time training, ICML 2020): pre-activation blocks, and shortcuts without
+    parameters where the shape changes. `norm` makes a layer from its number of channels.
+    """
+
+    def __init__(self, blocks: int = 4, classes: int = 10, channels: int = 3, norm: Norm = nn.BatchNorm2d) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(channels, 16, 3, 1, 1, bias=False)
+        self.stage1 = stage(blocks, 16, 16, 1, norm)
+        self.stage2 = stage(blocks, 16, 32, 2, norm)
+        self.stage3 = stage(blocks, 32, 64, 2, norm)
+        self.norm = norm(64)
+        self.fc = nn.Linear(64, classes)
+        he_normal(self)
+
+    def features(self, x: Tensor) -> Tensor:
+        """What the linear layer sees of a batch."""  # (n, 64)
+        x = self.stage3(self.stage2(self.stage1(self.conv(x))))
+        return F.relu(self.norm(x)).mean((2, 3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits of a batch of images."""  # (n, classes)
+        return self.fc(self.features(x))  # type: ignore[no-any-return]
+
+
+def stage(blocks: int, channels: int, out_channels: int, stride: int, norm: Norm) -> nn.Sequential:
+    """Blocks in a row, of which the first changes channels and size."""
+    first = Block(channels, out_channels, stride, norm)
+    return nn.Sequential(first, *(Block(out_channels, out_channels, 1, norm) for _ in range(blocks - 1)))
+
+
+def he_normal(model: nn.Module) -> None:
+    """Start convolutions at the variance that keeps a relu network's gradients level (He et al., 2015)."""
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+
+
+def r26(classes: int = 10, channels: int = 3, norm: Norm = nn.BatchNorm2d) -> ResNet:
+    """R-26: 6 x 4 + 2 layers."""
+    return ResNet(4, classes, channels, norm)

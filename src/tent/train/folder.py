@@ -1,0 +1,85 @@
+"""The folder of one training: one run at a time, files that are whole, and never a second recipe."""
+
+import json
+import os
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+WEIGHTS, CARD, CHECKPOINT = "model.safetensors", "card.json", "checkpoint.pt"
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keep a second process out of a folder; the lock ends with the process, however it ends."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        import fcntl
+    except ImportError:  # no such lock on windows: two runs in one folder are the user's to avoid
+        yield
+        return
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BlockingIOError(f"{folder}: another training is under way in it; wait for its end") from None
+        yield
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Hand out a name beside the path, and rename it into place once the file is on disk."""
+    beside = path.with_name(f".{path.name}.making")
+    try:
+        yield beside
+        with beside.open("rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def save_checkpoint(state: dict[str, Any], folder: Path) -> None:
+    """Put a run's state in its folder; a kill on the way leaves the one before."""
+    with whole(folder / CHECKPOINT) as beside:
+        torch.save(state, beside)
+
+
+def left_in(folder: Path) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """The card of a finished training in this folder, and the state of an unfinished one, where there is either."""
+    card, state = folder / CARD, folder / CHECKPOINT
+    if card.is_file():
+        return read_card(card), None
+    if state.is_file():
+        return None, read_checkpoint(state)
+    if (folder / WEIGHTS).exists():
+        raise ValueError(f"{folder / WEIGHTS}: weights without a card, not from a training; choose another folder")
+    return None, None
+
+
+def read_card(path: Path) -> dict[str, Any]:
+    """What a model says of itself."""
+    try:
+        card = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: not a card ({error}); choose another folder") from error
+    if not isinstance(card, dict) or not isinstance(card.get("recipe"), dict):
+        raise ValueError(f"{path}: a card without a recipe; choose another folder")
+    return card
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """The state that a run left, read without running anything in it."""
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+        raise ValueError(
+            f"{path}: not a checkpoint ({type(error).__name__}); delete it or choose another folder"
+        ) from error
+    if not isinstance(state, dict) or not isinstance(state.get("recipe"), dict):
+        raise ValueError(f"{path}: not a checkpoint of a training; delete it or choose another folder")
+    return state

@@ -1,0 +1,103 @@
+"""A whole training: open the set, go on where a run was left, write the weights and their card."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from tent.models import NETWORKS
+from tent.train import card
+from tent.train.error import clean_error
+from tent.train.folder import CHECKPOINT, alone, left_in
+from tent.train.loop import Training, run
+from tent.train.objective import CrossEntropy, Objective
+from tent.train.progress import shown
+from tent.train.recipe import Recipe
+from tent.train.source import Labelled, load, normalisation
+
+IDENTITY = ("objective", "data_sha256")  # what makes a run another one, apart from its recipe
+
+
+def train(
+    recipe: Recipe,
+    out: Path,
+    *,
+    objective: Objective | None = None,
+    root: Path | None = None,
+    device: torch.device | None = None,
+    every: float = 60.0,
+) -> dict[str, Any]:
+    """Train a network by its recipe into a folder and return its card; a run that was killed goes on.
+
+    Args:
+        root: the folder of data sets; TENT_DATA's by default.
+        every: seconds between checkpoints inside an epoch.
+    """
+    objective = objective or CrossEntropy()
+    device = device or torch.device("cpu")
+    if recipe.model not in NETWORKS:
+        raise ValueError(f"no network {recipe.model!r}; there are {', '.join(NETWORKS)}")
+    data, test = load(recipe.data, "train", root), load(recipe.data, "test", root)
+    head: dict[str, Any] = {"recipe": asdict(recipe), "objective": repr(objective), "data_sha256": data.sha256}
+    with alone(out):
+        finished, left = left_in(out)
+        refuse_another(head, finished or left or head, out)
+        if finished is None:
+            training = Training(network(recipe, data), data, normalisation(data), recipe, objective, device)
+            head["versions"] = resume(training, left)
+            with shown(training) as watch:
+                run(training, out, head, watch, every)
+            finished = card.write(training.model.state_dict(), card_of(training, test, head), out)
+        (out / CHECKPOINT).unlink(missing_ok=True)
+    return finished
+
+
+def refuse_another(head: dict[str, Any], other: dict[str, Any], out: Path) -> None:
+    """Say what a training in this folder has that this one has not, if anything."""
+    here, there = ({**each["recipe"], **{name: each.get(name) for name in IDENTITY}} for each in (head, other))
+    names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
+    if names:
+        seen = "; ".join(f"{name} {there.get(name)} there, {here.get(name)} here" for name in names)
+        raise ValueError(f"{out} holds another training ({seen}); choose another folder")
+
+
+def network(recipe: Recipe, data: Labelled) -> nn.Module:
+    """The network of a recipe at its start, which depends on the seed alone."""
+    with torch.random.fork_rng():
+        torch.manual_seed(recipe.seed)
+        return NETWORKS[recipe.model](classes=data.classes)
+
+
+def resume(training: Training, left: dict[str, Any] | None) -> list[dict[str, str]]:
+    """Go on from what was left, if anything; the versions of all software that had a part in the run."""
+    now = card.versions()
+    if left is None:
+        return [now]
+    training.restore(left["state"])
+    before: list[dict[str, str]] = left["versions"]
+    return before if now in before else [*before, now]
+
+
+def card_of(training: Training, test: Labelled, head: dict[str, Any]) -> dict[str, Any]:
+    """Measure the trained model and say all there is to say of it."""
+    recipe, preprocess = training.recipe, training.preprocess
+    loss, mistakes, n = training.sums.tolist()
+    return {
+        "model": recipe.model,
+        "classes": test.classes,
+        "class_names": test.class_names,
+        "mean": preprocess.mean,
+        "std": preprocess.std,
+        "command": recipe.command(),
+        **head,
+        "test_set": test.name,
+        "test_images": len(test),
+        "test_sha256": test.sha256,
+        "test_error": clean_error(training.model, test, preprocess),
+        "train_loss": loss / n,
+        "train_error": mistakes / n,
+        "seconds": round(training.seconds, 1),
+        "hardware": card.hardware(training.device),
+    }

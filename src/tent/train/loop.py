@@ -1,0 +1,133 @@
+"""The training loop: every step is a function of the state before it and of its own number."""
+
+from pathlib import Path
+from time import monotonic
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tent.train.augment import cropped, flipped
+from tent.train.folder import save_checkpoint
+from tent.train.objective import Batch, Objective
+from tent.train.recipe import Recipe
+from tent.train.schedule import SCHEDULES
+from tent.train.source import Labelled, Preprocess
+
+ORDER, DRAWS = 1, 2  # streams of random numbers that must not meet
+
+
+class Watcher(Protocol):
+    """Someone who is told how far a run is."""
+
+    def __call__(self, run: "Training", loss: float, error: float) -> None:
+        """Called after each step, with the mean loss and the error since the epoch began."""
+
+
+class Training:
+    """A model on its way: `advance` takes one step, `state` and `restore` carry it across a kill."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        data: Labelled,
+        preprocess: Preprocess,
+        recipe: Recipe,
+        objective: Objective,
+        device: torch.device,
+    ) -> None:
+        self.device = device
+        self.model = model.to(self.device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
+        self.objective = objective.to(self.device).train()
+        self.data, self.preprocess, self.recipe = data, preprocess, recipe
+        self.optimizer = sgd([self.model, self.objective], recipe)
+        self.epoch_steps = max(1, len(data) // recipe.batch)
+        self.steps = recipe.epochs * self.epoch_steps
+        self.step, self.seconds = 0, 0.0
+        self.sums = torch.zeros(3, dtype=torch.float64)  # loss, mistakes and images of the epoch under way
+        self.order: tuple[int, Tensor] = (-1, torch.empty(0))
+
+    def advance(self) -> None:
+        """Take one step."""
+        began, recipe = monotonic(), self.recipe
+        if self.step % self.epoch_steps == 0:
+            self.sums.zero_()
+        batch = self.batch()
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=recipe.precision == "bfloat16"):
+            loss, logits = self.objective(self.model, batch)
+        if not loss.isfinite():
+            raise ValueError(f"the loss is {loss.item()} at step {self.step}; train with a lower lr than {recipe.lr}")
+        loss.backward()
+        rate = recipe.lr * SCHEDULES[recipe.schedule](self.step, self.steps, recipe.rise, recipe.hold)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        n, mistakes = len(batch.labels), (logits.detach().argmax(1) != batch.labels).sum().item()
+        self.sums += torch.tensor([loss.item() * n, mistakes, n], dtype=torch.float64)
+        self.step += 1
+        self.seconds += monotonic() - began
+
+    def batch(self) -> Batch:
+        """What the step under way sees; which images and which draws depends on the seed and the step alone."""
+        epoch, place = divmod(self.step, self.epoch_steps)
+        if self.order[0] != epoch:
+            self.order = epoch, torch.randperm(len(self.data), generator=generator(self.recipe.seed, ORDER, epoch))
+        indices = self.order[1][place * self.recipe.batch : (place + 1) * self.recipe.batch].numpy()
+        random = generator(self.recipe.seed, DRAWS, self.step)
+        images = torch.from_numpy(self.data.fetch(indices))
+        if self.recipe.crop:
+            images = cropped(images, self.recipe.crop, random)
+        if self.recipe.flip:
+            images = flipped(images, random)
+        inputs = self.preprocess(images.numpy()).to(self.device, memory_format=torch.channels_last)
+        labels = torch.from_numpy(self.data.labels[indices]).to(self.device)
+        torch.manual_seed(int(torch.randint(2**62, (), generator=random)))  # dropout, where a model has it
+        return Batch(inputs, labels, self.step / self.steps, random)
+
+    def state(self) -> dict[str, Any]:
+        """All that the next step depends on."""
+        return {
+            "model": self.model.state_dict(),
+            "objective": self.objective.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "step": self.step,
+            "seconds": self.seconds,
+            "sums": self.sums,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from where a run was."""
+        self.model.load_state_dict(state["model"])
+        self.objective.load_state_dict(state["objective"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.step, self.seconds, self.sums = state["step"], state["seconds"], state["sums"]
+
+
+def run(training: Training, folder: Path, head: dict[str, Any], watch: Watcher, every: float = 60.0) -> None:
+    """Train to the end, saving the state each epoch and each `every` seconds; `head` says which run it is."""
+    saved = monotonic()
+    with torch.random.fork_rng(), torch.backends.cudnn.flags(deterministic=True, benchmark=False):
+        while training.step < training.steps:
+            training.advance()
+            loss, mistakes, n = training.sums.tolist()
+            watch(training, loss / n, mistakes / n)
+            if training.step % training.epoch_steps == 0 or monotonic() - saved >= every:
+                save_checkpoint({**head, "state": training.state()}, folder)
+                saved = monotonic()
+
+
+def sgd(modules: list[nn.Module], recipe: Recipe) -> torch.optim.SGD:
+    """SGD with Nesterov momentum; weight decay on matrices and kernels only."""
+    parameters = [p for module in modules for p in module.parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": recipe.weight_decay},
+        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    return torch.optim.SGD(groups, lr=recipe.lr, momentum=recipe.momentum, nesterov=recipe.momentum > 0, fused=True)
+
+
+def generator(*key: int) -> torch.Generator:
+    """Random numbers that depend on the key alone."""
+    return torch.Generator().manual_seed(int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> 1))

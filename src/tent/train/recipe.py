@@ -1,0 +1,56 @@
+"""What a training run is made of: the same recipe and data give the same weights."""
+
+from dataclasses import asdict, dataclass
+
+import torch
+
+from tent.train.schedule import SCHEDULES
+
+DIGITS = frozenset({"mnist", "mnist_m", "svhn", "usps"})  # a mirrored digit is no digit
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that decides the numbers of a run, apart from the data, the objective and the machine."""
+
+    model: str
+    data: str
+    epochs: int = 48
+    seed: int = 0
+    batch: int = 128
+    lr: float = 0.15  # the peak
+    momentum: float = 0.9
+    weight_decay: float = 5e-4  # on weights of two and more axes; norms and biases are left alone
+    schedule: str = "one-cycle"
+    rise: float = 0.2  # share of a one-cycle schedule that is spent on the way up
+    hold: float = 0.0  # and the share that is spent at the peak
+    crop: int = 4  # pixels of padding around a random crop; 0 for none
+    flip: bool = True
+    precision: str = "bfloat16"
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch", "lr"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ValueError(f"{name} must be above 0, not {getattr(self, name)}")
+        for name, end in (("seed", 2**63), ("momentum", 1), ("weight_decay", float("inf")), ("crop", 2**10)):
+            if not 0 <= getattr(self, name) < end:
+                raise ValueError(f"{name} must be at least 0 and below {end}, not {getattr(self, name)}")
+        if min(self.rise, self.hold) < 0 or not self.rise + self.hold < 1:
+            raise ValueError(f"rise {self.rise} and hold {self.hold} must be 0 or more, and below 1 together")
+        if self.schedule not in SCHEDULES:
+            raise ValueError(f"no schedule {self.schedule!r}; there are {', '.join(SCHEDULES)}")
+        if self.precision not in ("bfloat16", "float32"):
+            raise ValueError(f"precision must be bfloat16 or float32, not {self.precision!r}")
+
+    def command(self) -> str:
+        """The command line that runs this recipe."""
+        flip = "--flip" if self.flip else "--no-flip"
+        options = {name.replace("_", "-"): value for name, value in asdict(self).items() if name != "flip"}
+        return f"tent train {' '.join(f'--{name} {value}' for name, value in options.items())} {flip} --out FOLDER"
+
+
+def best_precision(device: torch.device) -> str:
+    """bfloat16 where the device multiplies in it, float32 elsewhere."""
+    if device.type == "cuda":
+        return "bfloat16" if torch.cuda.is_bf16_supported() else "float32"
+    return "bfloat16" if torch.ops.mkldnn._is_mkldnn_bf16_supported() else "float32"

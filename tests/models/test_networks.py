@@ -1,0 +1,61 @@
+"""R-26 and WRN-40-2: the papers' sizes, any number of classes, any norm layer."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from tent.models import NETWORKS, r26, wrn40_2
+
+
+def convolutions(model: nn.Module, side: int) -> list[nn.Conv2d]:
+    return [layer for layer in model.modules() if isinstance(layer, nn.Conv2d) and layer.kernel_size == (side, side)]
+
+
+def test_r26_has_26_layers_of_16_32_and_64_channels():
+    model = r26()
+    assert [layer.out_channels for layer in convolutions(model, 3)] == [16] * 9 + [32] * 8 + [64] * 8
+    assert len(convolutions(model, 3)) + 1 == 26  # and the linear layer
+    assert not convolutions(model, 1)  # shortcuts have no parameters
+    assert sum(p.numel() for p in model.parameters()) == 366_938
+
+
+def test_wrn_40_2_has_40_layers_and_its_published_size():
+    model = wrn40_2()
+    assert [layer.out_channels for layer in convolutions(model, 3)] == [16] + [32] * 12 + [64] * 12 + [128] * 12
+    assert len(convolutions(model, 3)) + len(convolutions(model, 1)) == 40  # 3x3 layers and linear are 38 of them
+    assert sum(p.numel() for p in model.parameters()) == 2_243_546
+
+
+@pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
+def test_any_number_of_classes_channels_and_any_size(network):
+    model = network(classes=7, channels=1).eval()
+    for side in (32, 28, 17):
+        assert model(torch.rand(2, 1, side, side)).shape == (2, 7)
+
+
+@pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
+def test_norm_layers_are_the_callers_choice(network):
+    model = network(norm=lambda channels: nn.GroupNorm(8, channels)).train()
+    assert not any(isinstance(layer, nn.BatchNorm2d) for layer in model.modules())
+    x = torch.rand(3, 3, 16, 16)
+    torch.testing.assert_close(model(x)[:1], model(x[:1]))  # no image sees another one
+
+
+@pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
+def test_every_parameter_gets_a_gradient_and_features_feed_the_linear_layer(network):
+    model = network().eval()
+    x = torch.rand(2, 3, 16, 16)
+    torch.testing.assert_close(model.fc(model.features(x)), model(x))
+    F.cross_entropy(model(x), torch.tensor([1, 2])).backward()
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
+
+
+@pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
+def test_the_seed_decides_the_first_weights(network):
+    def weights(seed: int) -> torch.Tensor:
+        torch.manual_seed(seed)
+        return torch.cat([p.detach().flatten() for p in network().parameters()])
+
+    assert torch.equal(weights(1), weights(1))
+    assert not torch.equal(weights(1), weights(2))

@@ -1,0 +1,70 @@
+"""Recipes: bad values are refused by name, and a recipe knows its command line."""
+
+import pytest
+from typer.testing import CliRunner
+
+from tent.cli.app import app
+from tent.train import Recipe
+from tent.train.schedule import SCHEDULES, cosine, one_cycle
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"epochs": 0},
+        {"batch": -1},
+        {"lr": 0.0},
+        {"lr": float("nan")},
+        {"seed": -1},
+        {"seed": 2**63},
+        {"momentum": 1.0},
+        {"weight_decay": -1e-4},
+        {"crop": -1},
+        {"rise": 1.0},
+        {"hold": -0.1},
+        {"schedule": "stairs"},
+        {"precision": "float16"},
+    ],
+    ids=str,
+)
+def test_a_bad_value_is_refused_by_name(wrong):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))}.*{next(iter(wrong.values()))}"):
+        Recipe("r26", "cifar10", **wrong)
+
+
+def test_the_command_of_a_recipe_leads_back_to_it(monkeypatch, tmp_path):
+    recipe = Recipe("r26", "cifar10", epochs=3, seed=4, lr=0.05, schedule="cosine", flip=False, precision="float32")
+    got = []
+
+    def train(recipe: Recipe, out: object, **_: object) -> dict[str, object]:
+        got.append(recipe)
+        return {"test_error": 0.1, "test_set": "cifar10 test", "seconds": 1.0}
+
+    monkeypatch.setattr("tent.cli.train.train", train)
+    words = recipe.command().replace("FOLDER", str(tmp_path)).split()
+    assert CliRunner().invoke(app, words[1:]).exit_code == 0
+    assert got == [recipe]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
+def test_a_schedule_reaches_its_peak_and_ends_at_nothing(schedule):
+    rates = [schedule(step, 1000, 0.2, 0.1) for step in range(1001)]
+    assert max(rates) == 1
+    assert rates[-1] == pytest.approx(0)
+    assert min(rates) >= 0
+
+
+def test_one_cycle_rises_holds_and_falls_in_straight_lines():
+    rates = [one_cycle(step, 1000, 0.2, 0.3) for step in (0, 100, 200, 499, 500, 750, 999)]
+    assert rates == [0, 0.5, 1, 1, 1, 0.5, 0.002]
+    assert one_cycle(3, 10, 0, 0) == 0.7
+
+
+def test_before_the_fall_a_rate_does_not_depend_on_the_length_of_the_run():
+    assert [one_cycle(step, 1000, 0.1, 0.5) for step in range(600)] == [
+        one_cycle(s, 1200, 1 / 12, 0.5) for s in range(600)
+    ]
+
+
+def test_cosine_starts_at_its_peak():
+    assert [cosine(step, 100, 0.2, 0) for step in (0, 50)] == [1, pytest.approx(0.5)]
