@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import timm
 import torch
-from tent.models.resnet import r26
 from torch import Tensor, nn
 
 import tent
+from tent.models.resnet import r26
 
 
 def by_hand(model: nn.Module) -> Callable[[Tensor], Tensor]:
@@ -28,7 +28,7 @@ def by_hand(model: nn.Module) -> Callable[[Tensor], Tensor]:
     def step(x: Tensor) -> Tensor:
         logits: Tensor = model(x)
         loss = -(logits.softmax(1) * logits.log_softmax(1)).sum(1).mean()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         optimizer.zero_grad()
         return logits.detach()

@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from tent.whole import whole
+from tent.disk import whole
 
 FORMAT = "tent-delta-1"
 
@@ -61,4 +61,3 @@ class Delta:
         if about.pop("format", None) != FORMAT:
             raise ValueError(f"{path}: a safetensors file, but not a delta: those are written by adapted.delta().save")
         return Delta(tensors, about.pop("source"), about)
-

@@ -9,11 +9,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tent.data import Preprocess
 from tent.models import r26
 from tent.train import Recipe, train
 from tent.train.error import clean_error
 from tent.train.folder import alone
-from tent.train.source import Preprocess, load
+from tent.train.source import labelled
 
 RECIPE = Recipe("r26", "cifar10", epochs=1, batch=32, precision="float32")
 
@@ -33,7 +34,7 @@ def test_the_card_says_what_the_weights_are(root, out, capsys):
     assert card["seconds"] > 0
     assert [entry["torch"] for entry in card["versions"]] == [torch.__version__]
     assert re.fullmatch(r"none|[0-9a-f]{40}(-dirty)?", card["versions"][0]["commit"])
-    assert card["data_sha256"] == load("cifar10", "train", root).sha256 != card["test_sha256"]
+    assert card["data_sha256"] == labelled("cifar10", "train", root).sha256 != card["test_sha256"]
     assert sorted(path.name for path in out.iterdir()) == [".lock", "card.json", "model.safetensors"]
     assert "epoch 1/1: loss" in capsys.readouterr().err
 
@@ -42,7 +43,7 @@ def test_the_weights_alone_give_the_error_on_the_card(root, out):
     card = train(RECIPE, out, root=root)
     model = r26()
     model.load_state_dict(load_file(out / "model.safetensors"))
-    test = load("cifar10", "test", root)
+    test = labelled("cifar10", "test", root)
     assert {tensor.dtype for tensor in model.parameters()} == {torch.float32}
     assert clean_error(model, test, Preprocess(mean=card["mean"], std=card["std"])) == card["test_error"]
     assert card["test_images"] == len(test)

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from tent.method import Method
     from tent.norm import Stats
 
+MODEL = "A shipped model (r26-cifar10, r26-svhn), timm:NAME, torchvision:NAME, hf:NAME or FILE.py:factory."
+
 
 def method_of(word: str) -> "Method":
     """Return a method by its name, such as tent, or with an option, such as pl:0.8."""
@@ -31,10 +33,13 @@ def stats_of(word: str | None) -> "Stats | None":
     if word is None:
         return None
     name, _, option = word.partition(":")
-    kinds = {"source": norm.Source, "batch": norm.Batch, "blend": norm.Blend, "prior": norm.Prior, "running": norm.Running}
-    if name not in kinds or (option and name in ("source", "batch")):
-        raise ValueError(f"no statistics {word!r}; there are source, batch, blend:0.5, prior:16 and running:0.1")
-    return kinds[name](_number(word, option)) if option else kinds[name]()
+    plain = {"source": norm.Source, "batch": norm.Batch}
+    weighted = {"blend": norm.Blend, "prior": norm.Prior, "running": norm.Running}
+    if name in plain and not option:
+        return plain[name]()
+    if name in weighted:
+        return weighted[name](_number(word, option)) if option else weighted[name]()
+    raise ValueError(f"no statistics {word!r}; there are source, batch, blend:0.5, prior:16 and running:0.1")
 
 
 def tracked(batches: "Iterable[Batch]", what: str, count: int) -> "Iterator[Batch]":

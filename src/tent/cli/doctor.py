@@ -5,9 +5,11 @@ from typing import Annotated
 
 import typer
 
+from tent.cli.choices import MODEL
+
 
 def doctor(
-    model: Annotated[str, typer.Argument(help="A shipped model, timm:NAME, torchvision:NAME, hf:NAME or FILE.py:factory.")],
+    model: Annotated[str, typer.Argument(help=MODEL)],
     input: Annotated[str, typer.Option(help="Shape of a batch to try a step on; 'none' looks at the model alone.")] = (
         "8,3,224,224"
     ),

@@ -13,9 +13,10 @@ import numpy as np
 import tent
 from tent.data.arrays import open_array, open_pixels
 from tent.data.images import Labels
-from tent.data.place import alone, beside, new_array, save_array, save_text
+from tent.data.place import alone, new_array, save_array, save_text
 from tent.data.published import Progress, Set, silent
 from tent.data.sets import named
+from tent.disk import beside
 
 SEVERITIES = (1, 2, 3, 4, 5)
 CHUNK = 500  # images a task: few enough for steady progress, enough to be worth a worker

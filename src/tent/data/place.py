@@ -3,12 +3,15 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import DTypeLike, NDArray
+
+from tent import disk
+from tent.disk import beside, whole
 
 
 def root(given: str | os.PathLike[str] | None = None) -> Path:
@@ -31,27 +34,11 @@ def cache() -> Path:
     return (Path(told) if told else Path.home() / ".cache") / "tent"
 
 
-def beside(path: Path) -> Path:
-    """Return the name under which a file is written before it takes its own."""
-    return path.with_name(f".{path.name}.making")
-
-
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Hand out a name beside the path, and rename it into place only if nothing was raised."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    making = beside(path)
-    try:
-        yield making
-        os.replace(making, path)
-    finally:
-        making.unlink(missing_ok=True)
-
-
 @contextmanager
 def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.uint8) -> Iterator[NDArray[np.uint8]]:
     """Hand out a mapped array to fill that becomes the file at the path once it is full."""
-    with whole(path) as making:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole(path, beside(path)) as making:
         array = open_memmap(making, mode="w+", dtype=np.dtype(dtype), shape=shape)
         yield array
         array.flush()
@@ -60,31 +47,23 @@ def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.uint8) -
 
 def save_array(path: Path, array: NDArray[np.generic]) -> None:
     """Write one array as a plain .npy file, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     with whole(path) as making, making.open("wb") as file:
         np.save(file, array, allow_pickle=False)
 
 
 def save_text(path: Path, text: str) -> None:
     """Write one text file, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     with whole(path) as making:
         making.write_text(text, encoding="utf-8")
 
 
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Keep a second process from writing the same set; the lock ends with the process, however it ends."""
-    try:
-        import fcntl
-    except ImportError:  # no such lock on windows: two processes at once are the user's to avoid
-        yield
-        return
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / f".{folder.name}.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BlockingIOError(f"{folder}: another process is writing this set; wait for it to end") from None
-        yield
+def alone(folder: Path) -> AbstractContextManager[None]:
+    """Keep a second process from writing the same set."""
+    return disk.alone(
+        folder.parent / f".{folder.name}.lock", f"{folder}: another process is writing this set; wait for it to end"
+    )
 
 
 def size(path: Path, most: int = 200_000) -> tuple[int, bool]:

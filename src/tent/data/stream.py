@@ -54,6 +54,11 @@ class Stream:
         return len(self._index)
 
     @property
+    def order(self) -> Order:
+        """The index, in its own set, of each image of the stream."""
+        return self._index
+
+    @property
     def labelled(self) -> bool:
         """Whether batches come with labels."""
         return self._sources[0][0].labelled

@@ -41,7 +41,12 @@ def torchvision(name: str, pretrained: bool) -> Entry:
         seen.resize_size[0], crop[0] if crop else None, tuple(seen.mean), tuple(seen.std), seen.interpolation.value
     )
     return Entry(
-        f"torchvision:{name}", model, preprocess, len(names) if names else None, names, _origin("torchvision", pretrained)
+        f"torchvision:{name}",
+        model,
+        preprocess,
+        len(names) if names else None,
+        names,
+        _origin("torchvision", pretrained),
     )
 
 
@@ -83,7 +88,10 @@ def _processor(seen: dict[str, Any]) -> Preprocess:
     size, crop = seen.get("size") or {}, seen.get("crop_size") or {}
     side: Any = size.get("shortest_edge") or (size.get("height"), size.get("width"))
     if "crop_pct" in seen and "shortest_edge" in size and size["shortest_edge"] < 384:  # ConvNeXt's own way
-        side, crop = int(size["shortest_edge"] / seen["crop_pct"]), {"height": size["shortest_edge"], "width": size["shortest_edge"]}
+        side, crop = (
+            int(size["shortest_edge"] / seen["crop_pct"]),
+            {"height": size["shortest_edge"], "width": size["shortest_edge"]},
+        )
     cut = (crop["height"], crop["width"]) if seen.get("do_center_crop", bool(crop)) and crop else None
     mean, std = (seen["image_mean"], seen["image_std"]) if seen.get("do_normalize", True) else (None, None)
     names = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # by Pillow's numbers
@@ -111,6 +119,8 @@ def _hub(name: str) -> Iterator[None]:
         yield
     except Exception as error:  # noqa: BLE001 (hub, http and url errors share no parent)
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise OSError(f"{name}: it could not be loaded ({first}); with a network try again, or pass --weights FILE") from None
+        raise OSError(
+            f"{name}: it could not be loaded ({first}); with a network try again, or pass --weights FILE"
+        ) from None
     finally:
         logger.setLevel(level)

@@ -10,7 +10,7 @@ from tent.models.entry import Entry
 from tent.outputs import logits_of
 from tent.runs.record import Record, names_of
 
-Track = Callable[[Iterable[Batch], str, int], Iterable[Batch]]  # batches, what is being done, how many -> the same batches
+Track = Callable[[Iterable[Batch], str, int], Iterable[Batch]]  # the batches, what is done, how many
 
 
 def record(entry: Entry, adapted: Adapted, stream: Stream, epochs: int, track: Track) -> Record:

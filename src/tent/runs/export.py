@@ -8,7 +8,7 @@ import torch
 
 from tent.adapted import Adapted
 from tent.data.stream import Stream
-from tent.whole import whole
+from tent.disk import whole
 
 BATCHES = 20  # enough to pool statistics from; more would change little
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from tent.disk import whole
 from tent.runs.record import Record
-from tent.whole import whole
 
 BEFORE, AFTER = "#8a8a8a", "#d1495b"
 
@@ -27,12 +27,12 @@ def pyplot() -> Any:
 def plot(record: Record, title: str, path: Path) -> None:
     """Draw a run."""
     plt = pyplot()
-    errors = record.errors(record.before), record.errors(record.after)
-    figure, axes = plt.subplots(1, 3 if errors[0] else 2, figsize=(13 if errors[0] else 9, 3.4), layout="constrained")
-    entropies = [[float(e.mean()) for e in part.entropies] for part in (record.before, record.after)]
-    _along(axes[0], *entropies, "mean entropy (nats)")
-    if errors[0] and errors[1]:
-        _along(axes[1], *([100 * e for e in part] for part in errors if part), "error (%)")
+    before, after = record.errors(record.before), record.errors(record.after)
+    figure, axes = plt.subplots(1, 3 if before else 2, figsize=(13 if before else 9, 3.4), layout="constrained")
+    first, second = ([float(e.mean()) for e in part.entropies] for part in (record.before, record.after))
+    _along(axes[0], first, second, "mean entropy (nats)")
+    if before and after:
+        _along(axes[1], [100 * error for error in before], [100 * error for error in after], "error (%)")
     _classes(axes[-1], record)
     axes[0].legend(frameon=False)
     figure.suptitle(title, fontsize=10)
@@ -62,7 +62,9 @@ def _along(axis: Any, before: Sequence[float], after: Sequence[float], label: st
 
 def _classes(axis: Any, record: Record) -> None:
     names = record.class_names
-    before, after = (np.bincount(np.concatenate(part.classes), minlength=len(names)) for part in (record.before, record.after))
+    before, after = (
+        np.bincount(np.concatenate(part.classes), minlength=len(names)) for part in (record.before, record.after)
+    )
     shown = np.sort(np.argsort(-(before + after), kind="stable")[:20])  # the twenty that were answered most
     place = np.arange(len(shown))
     axis.bar(place - 0.2, before[shown], 0.4, color=BEFORE)

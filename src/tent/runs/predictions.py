@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from tent.data.stream import Stream
+from tent.disk import whole
 from tent.runs.record import Record
-from tent.whole import whole
 
+FORMATS = ("csv", "parquet")
 COLUMNS = ("file", "class", "name", "confidence", "entropy", "class_before", "label")
 
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -75,11 +74,3 @@ class Record:
 def names_of(classes: int, known: tuple[str, ...] | None) -> tuple[str, ...]:
     """Return the classes' names, or their numbers where the names are not known or not these."""
     return known if known and len(known) == classes else tuple(str(i) for i in range(classes))
-
-
-def logits_like(output: object) -> Tensor:
-    """Return the logits in an answer, as adaptation itself finds them."""
-    from tent.outputs import logits_of
-
-    with torch.no_grad():
-        return logits_of(output, ((), {}))

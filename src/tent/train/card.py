@@ -15,7 +15,8 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 import tent
-from tent.train.folder import CARD, WEIGHTS, whole
+from tent.disk import whole
+from tent.train.folder import CARD, WEIGHTS
 
 
 def write(state: Mapping[str, Tensor], card: Mapping[str, object], folder: Path) -> dict[str, Any]:

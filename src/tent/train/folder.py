@@ -1,46 +1,22 @@
 """The folder of one training: one run at a time, files that are whole, and never a second recipe."""
 
 import json
-import os
 import pickle
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from tent import disk
+from tent.disk import whole
+
 WEIGHTS, CARD, CHECKPOINT = "model.safetensors", "card.json", "checkpoint.pt"
 
 
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Keep a second process out of a folder; the lock ends with the process, however it ends."""
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        import fcntl
-    except ImportError:  # no such lock on windows: two runs in one folder are the user's to avoid
-        yield
-        return
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BlockingIOError(f"{folder}: another training is under way in it; wait for its end") from None
-        yield
-
-
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Hand out a name beside the path, and rename it into place once the file is on disk."""
-    beside = path.with_name(f".{path.name}.making")
-    try:
-        yield beside
-        with beside.open("rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+def alone(folder: Path) -> AbstractContextManager[None]:
+    """Keep a second process out of a folder."""
+    return disk.alone(folder / ".lock", f"{folder}: another training is under way in it; wait for its end")
 
 
 def save_checkpoint(state: dict[str, Any], folder: Path) -> None:

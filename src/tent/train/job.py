@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from tent.data import Images
 from tent.models import NETWORKS
 from tent.train import card
 from tent.train.error import clean_error
@@ -15,7 +16,7 @@ from tent.train.loop import Training, run
 from tent.train.objective import CrossEntropy, Objective
 from tent.train.progress import shown
 from tent.train.recipe import Recipe
-from tent.train.source import Labelled, load, normalisation
+from tent.train.source import labelled, normalisation
 
 IDENTITY = ("objective", "data_sha256")  # what makes a run another one, apart from its recipe
 
@@ -39,7 +40,7 @@ def train(
     device = device or torch.device("cpu")
     if recipe.model not in NETWORKS:
         raise ValueError(f"no network {recipe.model!r}; there are {', '.join(NETWORKS)}")
-    data, test = load(recipe.data, "train", root), load(recipe.data, "test", root)
+    data, test = labelled(recipe.data, "train", root), labelled(recipe.data, "test", root)
     head: dict[str, Any] = {"recipe": asdict(recipe), "objective": repr(objective), "data_sha256": data.sha256}
     with alone(out):
         finished, left = left_in(out)
@@ -63,8 +64,10 @@ def refuse_another(head: dict[str, Any], other: dict[str, Any], out: Path) -> No
         raise ValueError(f"{out} holds another training ({seen}); choose another folder")
 
 
-def network(recipe: Recipe, data: Labelled) -> nn.Module:
+def network(recipe: Recipe, data: Images) -> nn.Module:
     """The network of a recipe at its start, which depends on the seed alone."""
+    if data.classes is None:
+        raise ValueError(f"{data.name} does not say how many classes it has; name a set that does")
     with torch.random.fork_rng():
         torch.manual_seed(recipe.seed)
         return NETWORKS[recipe.model](classes=data.classes)
@@ -80,7 +83,7 @@ def resume(training: Training, left: dict[str, Any] | None) -> list[dict[str, st
     return before if now in before else [*before, now]
 
 
-def card_of(training: Training, test: Labelled, head: dict[str, Any]) -> dict[str, Any]:
+def card_of(training: Training, test: Images, head: dict[str, Any]) -> dict[str, Any]:
     """Measure the trained model and say all there is to say of it."""
     recipe, preprocess = training.recipe, training.preprocess
     loss, mistakes, n = training.sums.tolist()

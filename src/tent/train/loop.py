@@ -8,12 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from tent.data import Images, Preprocess
 from tent.train.augment import cropped, flipped
 from tent.train.folder import save_checkpoint
 from tent.train.objective import Batch, Objective
 from tent.train.recipe import Recipe
 from tent.train.schedule import SCHEDULES
-from tent.train.source import Labelled, Preprocess
+from tent.train.source import pixels_of
 
 ORDER, DRAWS = 1, 2  # streams of random numbers that must not meet
 
@@ -31,7 +32,7 @@ class Training:
     def __init__(
         self,
         model: nn.Module,
-        data: Labelled,
+        data: Images,
         preprocess: Preprocess,
         recipe: Recipe,
         objective: Objective,
@@ -76,13 +77,13 @@ class Training:
             self.order = epoch, torch.randperm(len(self.data), generator=generator(self.recipe.seed, ORDER, epoch))
         indices = self.order[1][place * self.recipe.batch : (place + 1) * self.recipe.batch].numpy()
         random = generator(self.recipe.seed, DRAWS, self.step)
-        images = torch.from_numpy(self.data.fetch(indices))
+        images = torch.from_numpy(pixels_of(self.data, indices))
         if self.recipe.crop:
             images = cropped(images, self.recipe.crop, random)
         if self.recipe.flip:
             images = flipped(images, random)
         inputs = self.preprocess(images.numpy()).to(self.device, memory_format=torch.channels_last)
-        labels = torch.from_numpy(self.data.labels[indices]).to(self.device)
+        labels = torch.from_numpy(self.data.targets(indices)).to(self.device)
         torch.manual_seed(int(torch.randint(2**62, (), generator=random)))  # dropout, where a model has it
         return Batch(inputs, labels, self.step / self.steps, random)
 

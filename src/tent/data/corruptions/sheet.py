@@ -1,7 +1,6 @@
 """A picture of every type side by side: python -m tent.data.corruptions.sheet IMAGES.npy OUT.png."""
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from PIL import Image, ImageDraw
 
 from tent.data.corruptions.apply import CORRUPTIONS, corrupt
 from tent.data.corruptions.arrays import Images
+from tent.disk import whole
 
 _COLUMNS = 5
 _CAPTION = 16
@@ -42,9 +42,8 @@ def main(line: Sequence[str] | None = None) -> None:
     every = np.load(given.images, mmap_mode="r")
     if not all(0 <= row < len(every) for row in given.rows):
         parser.error(f"--rows must be from 0 to {len(every) - 1}, not {given.rows}")
-    beside = given.out.with_name(f".{given.out.name}.part")
-    sheet(np.asarray(every[given.rows]), given.severity).save(beside, "PNG", optimize=True)
-    os.replace(beside, given.out)
+    with whole(given.out) as beside:
+        sheet(np.asarray(every[given.rows]), given.severity).save(beside, "PNG", optimize=True)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tent.data.fetch.http import download, part_of, verify
-from tent.data.place import alone, beside
+from tent.data.place import alone
 from tent.data.published import File, Progress, Set, silent
+from tent.disk import beside
 
 
 def get(
