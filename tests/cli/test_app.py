@@ -48,7 +48,7 @@ def test_doctor_reads_a_factory(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nope"], "no model 'nope'; name it timm:NAME"),
+        (["nope"], "no model 'nope'; name it r26-cifar10"),
         (["timm:nope"], "timm has no model 'nope'"),
         (["torchvision:nope"], "torchvision has no model 'nope'"),
         (["gone.py:net"], "gone.py: there is no such file"),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,10 +69,10 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
         if Path(path).suffix == ".safetensors":
             return load_file(path)
         found = torch.load(path, map_location="cpu", weights_only=True)
-    except (SafetensorError, RuntimeError, EOFError, ValueError, KeyError) as error:
+    except pickle.UnpicklingError:
+        raise ValueError(f"{path}: holds more than tensors, which is never run; save model.state_dict()") from None
+    except (SafetensorError, RuntimeError, OSError, EOFError, ValueError, KeyError) as error:
         raise ValueError(f"{path}: not a whole file of weights ({' '.join(str(error).split())[:120]})") from None
-    except Exception as error:  # noqa: BLE001 (an unpickling error, whose class is torch's own affair)
-        raise ValueError(f"{path}: holds more than tensors, which is never run ({type(error).__name__})") from None
     found = found.get("state_dict", found) if isinstance(found, dict) else found
     if not isinstance(found, dict) or not all(isinstance(value, Tensor) for value in found.values()):
         raise ValueError(f"{path}: not a state_dict of tensors; save model.state_dict()")

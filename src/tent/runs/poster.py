@@ -15,8 +15,8 @@ IMAGES = 8
 def poster(shown: Shown, path: Path) -> None:
     """Draw what the demo saw."""
     plt = pyplot()
-    figure = plt.figure(figsize=(13, 6.2), layout="constrained")
-    grid = figure.add_gridspec(2, 2, height_ratios=(3, 1.7), width_ratios=(1.6, 1))
+    figure = plt.figure(figsize=(13, 7), layout="constrained")
+    grid = figure.add_gridspec(2, 2, height_ratios=(3, 2.1), width_ratios=(1.6, 1))
     _bars(figure.add_subplot(grid[0, 0]), shown)
     _stream(figure.add_subplot(grid[0, 1]), shown)
     _row(figure.add_subfigure(grid[1, :]), shown)
@@ -30,7 +30,7 @@ def _bars(axis: Any, shown: Shown) -> None:
         place = np.arange(len(kinds)) + (i - 1) * width
         bars = axis.bar(place, errors, width, color=colour, label=f"{name}, mean {errors[-1]:.1f}%")
         if len(kinds) < 8:
-            axis.bar_label(bars, fmt="%.0f", fontsize=7, padding=1)
+            axis.bar_label(bars, fmt="%.1f", fontsize=7, padding=1)
     axis.set_xticks(range(len(kinds)), [kind.replace("_", "\n") for kind in kinds], fontsize=8)
     axis.set_ylabel("error (%)")
     axis.legend(frameon=False)

@@ -1,0 +1,166 @@
+"""A practitioner's run: everything that it writes, and everything that it refuses, as one line."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import load_file
+
+NETS = """
+import torch
+from torch import nn
+
+def net(classes=4):
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                         nn.Linear(8, classes))
+
+def slow():
+    import time
+    class Slow(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = net()
+        def forward(self, x):
+            open('started', 'w').close()
+            time.sleep(0.2)
+            return self.net(x)
+    return Slow()
+
+def two():
+    return net(2)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    random = np.random.default_rng(0)
+    (tmp_path / "nets.py").write_text(NETS)
+    np.save(tmp_path / "x.npy", random.integers(0, 255, (70, 16, 16, 3), dtype=np.uint8))
+    np.save(tmp_path / "y.npy", random.integers(0, 4, 70))
+    for i in range(6):
+        (tmp_path / "photos").mkdir(exist_ok=True)
+        Image.fromarray(random.integers(0, 255, (16, 16, 3), dtype=np.uint8)).save(tmp_path / "photos" / f"{i}.png")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "0.png").write_bytes(b"not a picture")
+    return tmp_path
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "tent.cli", "adapt", *arguments]
+
+
+def tent(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(*arguments), capture_output=True, text=True, cwd=folder)
+
+
+def done(folder: Path, *arguments: str) -> dict[str, object]:
+    ran = tent(folder, *arguments)
+    assert ran.returncode == 0, ran.stderr
+    return json.loads((folder / "adapted" / "summary.json").read_text())
+
+
+def test_online_with_labels_writes_everything(folder: Path) -> None:
+    summary = done(folder, "nets.py:net", "x.npy,y.npy", "--batch", "32", "--shuffle", "1")
+    written = sorted(path.name for path in (folder / "adapted").iterdir())
+    assert written == ["delta.safetensors", "predictions.csv", "summary.json", "summary.png"]
+    with (folder / "adapted" / "predictions.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    y = np.load(folder / "y.npy")
+    assert len(rows) == 70
+    assert len({row["file"] for row in rows}) == 70
+    wrong = np.mean([int(row["class"]) != int(row["label"]) for row in rows])
+    assert summary["error_after"] == pytest.approx(wrong)
+    assert sorted(int(row["label"]) for row in rows) == sorted(y.tolist())
+    assert summary["changed"] == pytest.approx(np.mean([row["class"] != row["class_before"] for row in rows]))
+    assert summary["entropy_after"] == pytest.approx(np.mean([float(row["entropy"]) for row in rows]), abs=1e-5)
+    assert sum(summary["histogram_after"].values()) == 70  # type: ignore[attr-defined]
+    assert summary["protocol"]["updates"] == 3  # type: ignore[index]
+    assert "shuffled by seed 1" in summary["protocol"]["data"]  # type: ignore[index]
+    assert set(load_file(folder / "adapted" / "delta.safetensors")) == {"1.weight", "1.bias"}
+    with Image.open(folder / "adapted" / "summary.png") as picture:
+        assert min(picture.size) > 300
+
+
+def test_a_folder_without_labels_offline_as_parquet(folder: Path) -> None:
+    import pyarrow.parquet
+
+    summary = done(folder, "nets.py:net", "photos", "--epochs", "2", "--batch", "3", "--table", "parquet")
+    assert "error_after" not in summary
+    assert summary["protocol"]["updates"] == 4  # type: ignore[index]
+    rows = pyarrow.parquet.read_table(folder / "adapted" / "predictions.parquet").to_pylist()
+    assert [Path(row["file"]).name for row in rows] == [f"{i}.png" for i in range(6)]
+    assert all(row["label"] is None for row in rows)
+
+
+def test_image_by_image(folder: Path) -> None:
+    summary = done(folder, "nets.py:net", "x.npy", "--episodic", "--steps", "3", "--limit", "4")
+    assert summary["images"] == 4
+    assert summary["protocol"]["updates"] == 4  # type: ignore[index]
+    assert summary["protocol"]["when"].startswith("episodic")  # type: ignore[index]
+
+
+def test_a_run_goes_on_from_a_delta_and_is_baked(folder: Path) -> None:
+    done(folder, "nets.py:net", "x.npy", "--lr", "0.01", "--batch", "35")
+    first = load_file(folder / "adapted" / "delta.safetensors")
+    (folder / "adapted" / "delta.safetensors").rename(folder / "first.safetensors")
+    done(folder, "nets.py:net", "x.npy", "--delta", "first.safetensors", "--lr", "0", "--bake", "baked.pt2")
+    again = load_file(folder / "adapted" / "delta.safetensors")
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    program = torch.export.load(folder / "baked.pt2")
+    assert program.module()(torch.randn(5, 3, 16, 16)).shape == (5, 4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nope", "x.npy"], "no model 'nope'"),
+        (["nets.py:net", "gone.npy"], "gone.npy: no such file"),
+        (["nets.py:net", "nothing"], "no set is called 'nothing'"),
+        (["nets.py:net", "empty"], "empty"),
+        (["nets.py:net", "broken"], "0.png"),
+        (["nets.py:two", "x.npy,y.npy"], "has 4 classes, but nets.py:two answers with 2"),
+        (["nets.py:net", "x.npy", "--method", "magic"], "no method 'magic'; there are source, bn, pl, tent"),
+        (["nets.py:net", "x.npy", "--method", "pl:x"], "'x' is not a number"),
+        (["nets.py:net", "x.npy", "--method", "bn:3"], "bn takes no option"),
+        (["nets.py:net", "x.npy", "--stats", "magic"], "no statistics 'magic'"),
+        (["nets.py:net", "x.npy", "--bake", "model.bin"], "written as .pt2"),
+        (["nets.py:net", "x.npy", "--bake", "no/where.pt2"], "its folder is not there"),
+        (["nets.py:net", "x.npy", "--table", "xls"], "csv or parquet, not as 'xls'"),
+        (["nets.py:net", "x.npy", "--epochs", "2", "--episodic"], "exclude each other"),
+        (["nets.py:net", "x.npy", "--delta", "gone"], "gone: there is no such delta"),
+        (["nets.py:net", "x.npy", "--corruption", "fog"], "no option corruption"),
+    ],
+)
+def test_bad_input_is_one_line_and_writes_nothing(folder: Path, arguments: list[str], message: str) -> None:
+    ran = tent(folder, *arguments)
+    assert ran.returncode == 2
+    said = [line for line in ran.stderr.strip().splitlines() if line.startswith("tent: ")]
+    assert "Traceback" not in ran.stderr
+    assert len(said) == 1
+    assert message in said[0]
+    assert not (folder / "adapted").exists()
+
+
+def test_a_killed_run_leaves_nothing_that_looks_whole(folder: Path) -> None:
+    process = subprocess.Popen(
+        command("nets.py:slow", "x.npy", "--batch", "4"), cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
+    while not (folder / "started").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    time.sleep(0.3)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert not (folder / "adapted" / "summary.json").exists()
+    assert not (folder / "adapted" / "predictions.csv").exists()
