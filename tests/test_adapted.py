@@ -202,6 +202,7 @@ def test_it_looks_like_a_module() -> None:
     with pytest.raises(RuntimeError, match="never written to; move or convert it first"):
         adapted.half()
     adapted.load_state_dict(adapted.state_dict())
+    assert "0.1.weight" in nn.Sequential(adapted).state_dict()
 
 
 def test_it_pickles() -> None:

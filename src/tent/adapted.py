@@ -117,10 +117,11 @@ class Adapted(nn.Module):
         with self._at_work():
             return bake(self.engine, batches)
 
-    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
+    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """Return the delta's tensors: what moved, under its names in the source model's own state_dict."""
         with self._lock:
-            return self.engine.run.tensors()
+            tensors = {prefix + name: tensor for name, tensor in self.engine.run.tensors().items()}
+        return tensors if destination is None else destination.update(tensors)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Take a delta's tensors over; what is not among them goes back to the source."""

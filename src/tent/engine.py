@@ -27,7 +27,7 @@ class Engine:
     make_optimizer: OptimizerFactory
     steps: int = 1
     pick: Picker | None = None
-    updates: int = 0
+    updates: int = 0  # batches that were learnt from
     skipped: int = 0  # batches that were answered and not learnt from
     run: Run = field(init=False)
     optimizer: Optimizer | None = field(init=False)
@@ -78,7 +78,7 @@ class Engine:
     def _updated(self, batch: Inputs, after: bool, optimizer: Optimizer) -> Seen:
         # a single plain step moves last of all, when nothing can fail any more
         late = self.steps > 1 or after or type(self.method).step is not Method.step
-        restore = self.run.kept(optimizer) if late else None
+        restore, before = self.run.kept(optimizer) if late else None, self.run.updates
         try:
             for _ in range(self.steps):
                 seen = self.see(batch, grad=True)
@@ -92,7 +92,7 @@ class Engine:
             if restore:
                 restore()
             raise
-        self.updates += 1
+        self.updates += self.run.updates > before
         return seen
 
     def _normalised(self, batch: Inputs) -> Seen:

@@ -9,7 +9,6 @@ from torch.nn.parallel import DataParallel, DistributedDataParallel
 
 from tent import ranks
 from tent.delta import fingerprint
-from tent.evaluating import evaluating
 from tent.mode import Forward, Mode, Moments
 from tent.norm import Source, Stats
 from tent.outputs import Inputs
@@ -81,11 +80,14 @@ class ReadOnly:
         moments: Mapping[str, Moments],
         observe: bool = False,
     ) -> tuple[Any, Forward]:
-        """Run one pass at these parameters and statistics; gradients, if enabled, reach the given parameters alone."""
+        """Run one pass at these parameters and statistics; gradients, if enabled, reach the given parameters alone.
+
+        The caller holds the modules in eval mode, since a backward pass may need them so too.
+        """
         head = id(self.parameter(self.head)) if self.head else 0
         forward = Forward(stats, self._stand_ins(params), self._layers(), moments, self.groups, head, observe)
         args, kwargs = inputs
-        with evaluating(self.modules), Mode(forward):
+        with Mode(forward):
             return self.model(*args, **kwargs), forward
 
     def _stand_ins(self, params: Mapping[str, Tensor]) -> dict[int, Tensor]:

@@ -52,6 +52,7 @@ class Run:
     memory: dict[str, Any] = field(default_factory=dict)  # whatever a method keeps between batches
     group: Any = None  # the process group that updates in step
     loss: float | None = None  # of the last update
+    updates: int = 0  # gradients that were good to take
     again: Callable[[], Seen] | None = None  # the batch at hand once more, at the parameters as they are now
     forward: Forward | None = None  # the pass at hand
 
@@ -73,7 +74,7 @@ class Run:
             raise NotFiniteError("its loss or gradient is not finite")
         if self.group is not None:
             ranks.averaged(gradients, self.group)
-        self.loss = loss.item()
+        self.loss, self.updates = loss.item(), self.updates + 1
 
     def tensors(self) -> dict[str, Tensor]:
         """Return copies of what moved and of the remembered statistics, under their names in the model's state_dict."""
@@ -109,14 +110,14 @@ class Run:
         """Remember everything as it is now; the function that comes back restores it."""
         params = {name: param.detach().clone() for name, param in self.params.items()}
         state, memory = copy.deepcopy(optimizer.state_dict()), copy.deepcopy(self.memory)
-        moments, loss = self.moments, self.loss
+        moments, loss, updates = self.moments, self.loss, self.updates
 
         def restore() -> None:
             with torch.no_grad():
                 for name, param in self.params.items():
                     param.copy_(params[name])
             optimizer.load_state_dict(state)
-            self.memory, self.moments, self.loss = memory, moments, loss
+            self.memory, self.moments, self.loss, self.updates = memory, moments, loss, updates
 
         return restore
 

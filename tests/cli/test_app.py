@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command import tent
 
 FACTORY = """
 from torch import nn
@@ -17,17 +18,14 @@ def number():
 """
 
 
-def tent(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "tent.cli", *arguments], capture_output=True, text=True, cwd=cwd)
-
-
-def test_help_names_every_command() -> None:
-    said = tent("--help").stdout
-    for command in ("doctor", "demo"):
-        assert command in said
-        ran = tent(command, "--help")
-        assert ran.returncode == 0
-        assert "--help" in ran.stdout
+def test_help_names_every_command(tmp_path: Path) -> None:
+    ran = subprocess.run([sys.executable, "-m", "tent.cli", "--help"], capture_output=True, text=True)
+    assert ran.returncode == 0
+    for command in ("demo", "adapt", "doctor", "train", "data"):
+        assert command in ran.stdout
+        ran_command = tent(tmp_path, command, "--help")
+        assert ran_command.returncode == 0
+        assert "--help" in ran_command.stdout
 
 
 @pytest.fixture
@@ -38,11 +36,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_doctor_reads_a_factory(folder: Path) -> None:
-    ran = tent("doctor", "nets.py:net", "--input", "64,3,8,8", cwd=folder)
+    ran = tent(folder, "doctor", "nets.py:net", "--input", "64,3,8,8")
     assert ran.returncode == 0, ran.stderr
     assert "1 BatchNorm2d" in ran.stdout
     assert ran.stdout.splitlines()[-1].endswith("ready to adapt")
-    assert tent("doctor", "nets.py:net", "--input", "1,3,9,9", cwd=folder).returncode == 1
+    assert tent(folder, "doctor", "nets.py:net", "--input", "1,3,9,9").returncode == 1
 
 
 @pytest.mark.parametrize(
@@ -60,7 +58,7 @@ def test_doctor_reads_a_factory(folder: Path) -> None:
     ],
 )
 def test_bad_input_ends_in_one_line_and_exit_code_2(folder: Path, arguments: list[str], message: str) -> None:
-    ran = tent("doctor", *arguments, cwd=folder)
+    ran = tent(folder, "doctor", *arguments)
     assert ran.returncode == 2
     assert message in ran.stderr
     assert len(ran.stderr.strip().splitlines()) == 1

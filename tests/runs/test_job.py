@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from command import tent
 from PIL import Image
 from safetensors.torch import load_file
 
@@ -60,12 +61,8 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "tent.cli", "adapt", *arguments]
 
 
-def tent(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments), capture_output=True, text=True, cwd=folder)
-
-
 def done(folder: Path, *arguments: str) -> dict[str, object]:
-    ran = tent(folder, *arguments)
+    ran = tent(folder, "adapt", *arguments)
     assert ran.returncode == 0, ran.stderr
     return json.loads((folder / "adapted" / "summary.json").read_text())
 
@@ -143,7 +140,7 @@ def test_a_run_goes_on_from_a_delta_and_is_baked(folder: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line_and_writes_nothing(folder: Path, arguments: list[str], message: str) -> None:
-    ran = tent(folder, *arguments)
+    ran = tent(folder, "adapt", *arguments)
     assert ran.returncode == 2
     said = [line for line in ran.stderr.strip().splitlines() if line.startswith("tent: ")]
     assert "Traceback" not in ran.stderr
