@@ -40,7 +40,9 @@ def work(rank: int, folder: str, method: tent.Method, stats: norm.Stats) -> None
 @pytest.mark.parametrize("stats", [norm.Batch(), norm.Running(0.4)], ids=repr)
 def test_two_ranks_are_one_batch(tmp_path: Path, method: tent.Method, stats: norm.Stats) -> None:
     mp.spawn(work, (str(tmp_path), method, stats), nprocs=2)
-    (one, state, skipped), (two, other, _) = (torch.load(tmp_path / f"{rank}.pt") for rank in range(2))
+    (one, state, skipped), (two, other, _) = (
+        torch.load(tmp_path / f"{rank}.pt", weights_only=True) for rank in range(2)
+    )
     single = tent.adapt(made("conv"), method, stats=stats, lr=0.01)
     for i, x in enumerate(stream()):
         if i != BAD:
