@@ -153,9 +153,7 @@ def test_instance_norm_by_its_own_or_by_the_sources_statistics(tracked: bool, st
     assert torch.allclose(tent.adapt(net, stats=stats)(x), expected, atol=1e-5)
 
 
-@pytest.mark.skipif(
-    torch.__version__ < "2.5", reason="exports of then are taken apart below batch_norm; the doctor says so"
-)
+@pytest.mark.skipif(torch.__version__ < "2.5", reason="its exports are taken apart below batch_norm")
 def test_an_exported_program_adapts_too() -> None:
     net, x = made("residual"), batches(1)[0]
     program = torch.export.export(net, (x,)).module()
