@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 Norm = Callable[[int], nn.Module]
+MakeBlock = Callable[[int, int, int, Norm], nn.Module]  # channels in, channels out, stride, norm
 
 
 class Shortcut(nn.Module):
@@ -39,24 +40,34 @@ class Block(nn.Module):
 
 
 class ResNet(nn.Module):
-    """A stem of 16 channels, three stages of blocks at 16, 32 and 64 channels, global pooling, one linear layer.
+    """A stem of 16 channels, three stages of blocks at `width` times 16, 32 and 64, global pooling, one linear layer.
 
-    Follows the ResNet-26 of Sun et al. (test-time training, ICML 2020): pre-activation blocks, and shortcuts without
+    R-26 follows the ResNet-26 of Sun et al. (test-time training, ICML 2020): pre-activation blocks, and shortcuts without
     parameters where the shape changes. `norm` makes a layer from its number of channels.
     """
 
-    def __init__(self, blocks: int = 4, classes: int = 10, channels: int = 3, norm: Norm = nn.BatchNorm2d) -> None:
+    def __init__(
+        self,
+        blocks: int = 4,
+        classes: int = 10,
+        channels: int = 3,
+        norm: Norm = nn.BatchNorm2d,
+        *,
+        width: int = 1,
+        block: MakeBlock = Block,
+    ) -> None:
         super().__init__()
+        first, second, third = 16 * width, 32 * width, 64 * width
         self.conv = nn.Conv2d(channels, 16, 3, 1, 1, bias=False)
-        self.stage1 = stage(blocks, 16, 16, 1, norm)
-        self.stage2 = stage(blocks, 16, 32, 2, norm)
-        self.stage3 = stage(blocks, 32, 64, 2, norm)
-        self.norm = norm(64)
-        self.fc = nn.Linear(64, classes)
+        self.stage1 = stage(block, blocks, 16, first, 1, norm)
+        self.stage2 = stage(block, blocks, first, second, 2, norm)
+        self.stage3 = stage(block, blocks, second, third, 2, norm)
+        self.norm = norm(third)
+        self.fc = nn.Linear(third, classes)
         he_normal(self)
 
     def features(self, x: Tensor) -> Tensor:
-        """What the linear layer sees of a batch."""  # (n, 64)
+        """What the linear layer sees of a batch."""  # (n, 64 width)
         x = self.stage3(self.stage2(self.stage1(self.conv(x))))
         return F.relu(self.norm(x)).mean((2, 3))
 
@@ -65,10 +76,10 @@ class ResNet(nn.Module):
         return self.fc(self.features(x))  # type: ignore[no-any-return]
 
 
-def stage(blocks: int, channels: int, out_channels: int, stride: int, norm: Norm) -> nn.Sequential:
+def stage(block: MakeBlock, blocks: int, channels: int, out_channels: int, stride: int, norm: Norm) -> nn.Sequential:
     """Blocks in a row, of which the first changes channels and size."""
-    first = Block(channels, out_channels, stride, norm)
-    return nn.Sequential(first, *(Block(out_channels, out_channels, 1, norm) for _ in range(blocks - 1)))
+    first = block(channels, out_channels, stride, norm)
+    return nn.Sequential(first, *(block(out_channels, out_channels, 1, norm) for _ in range(blocks - 1)))
 
 
 def he_normal(model: nn.Module) -> None:
