@@ -62,3 +62,20 @@ def test_bad_input_ends_in_one_line_and_exit_code_2(folder: Path, arguments: lis
     assert ran.returncode == 2
     assert message in ran.stderr
     assert len(ran.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nope"], "No such command 'nope'"),
+        (["adapt"], "model"),
+        (["doctor", "x", "--magic"], "--magic"),
+        (["adapt", "a", "b", "--steps", "x"], "steps"),
+    ],
+)
+def test_a_wrong_call_is_one_line_too(tmp_path: Path, arguments: list[str], message: str) -> None:
+    ran = tent(tmp_path, *arguments)
+    assert ran.returncode == 2
+    assert message in ran.stderr
+    assert ran.stderr.endswith("--help\n")
+    assert len(ran.stderr.splitlines()) == 1

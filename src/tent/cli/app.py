@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 import typer
 
@@ -10,7 +11,6 @@ from tent.cli import adapt, data, demo, doctor, train
 app = typer.Typer(
     name="tent",
     help="Test-time adaptation for any PyTorch model.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -24,7 +24,20 @@ app.add_typer(data.app, name="data")
 def run(arguments: Sequence[str]) -> None:
     """Call the command that the arguments name; what a user can mend is said in one line."""
     try:
-        app(list(arguments))
+        code = app(list(arguments) or ["--help"], standalone_mode=False)
+    except typer.Abort:
+        _end("stopped", 130)
     except (ValueError, OSError, ImportError) as error:
-        print(f"tent: {' '.join(str(error).split())}", file=sys.stderr)
-        sys.exit(2)
+        _end(str(error))
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        # the parser's own error, whose class has moved between typer's versions
+        where = getattr(getattr(error, "ctx", None), "command_path", "tent")
+        _end(f"{error.format_message().rstrip('.')}; see: {where} --help")
+    sys.exit(int(code or 0))
+
+
+def _end(message: str, code: int = 2) -> NoReturn:
+    print(f"tent: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(code)

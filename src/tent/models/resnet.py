@@ -42,8 +42,8 @@ class Block(nn.Module):
 class ResNet(nn.Module):
     """A stem of 16 channels, three stages of blocks at `width` times 16, 32 and 64, global pooling, one linear layer.
 
-    R-26 follows the ResNet-26 of Sun et al. (test-time training, ICML 2020): pre-activation blocks, and shortcuts without
-    parameters where the shape changes. `norm` makes a layer from its number of channels.
+    R-26 follows the ResNet-26 of Sun et al. (test-time training, ICML 2020): pre-activation blocks, and shortcuts
+    without parameters where the shape changes. `norm` makes a layer from its number of channels.
     """
 
     def __init__(
