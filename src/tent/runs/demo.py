@@ -26,6 +26,7 @@ FIVE = (
     "jpeg_compression",
 )  # of every family: noise, blur, weather, digital
 SEVERITY, BATCH = 5, 128
+LR = 1e-2  # chosen on the held-out types: the paper's 1e-3 is for streams five times as long
 
 
 @dataclass
@@ -56,7 +57,7 @@ def demo(track: Track, seed: int = 0, types: Sequence[str] = FIVE) -> Shown:
         damaged = corrupt(np.asarray(pixels), kind, SEVERITY, seed=seed)
         images = ArrayImages(f"{clean.name}, {kind} {SEVERITY}", damaged, clean.labels, 10, clean.class_names)
         stream = Stream(images, BATCH, seed, entry.preprocess)
-        runs = {name: adapt(entry.model, method) for name, method in METHODS.items()}
+        runs = {name: adapt(entry.model, method, lr=LR) for name, method in METHODS.items()}
         found: dict[str, list[NDArray[np.int64]]] = {name: [] for name in runs}
         labels = []
         for x, y in track(stream, kind.replace("_", " "), len(stream)):
@@ -70,7 +71,7 @@ def demo(track: Track, seed: int = 0, types: Sequence[str] = FIVE) -> Shown:
         shown.images[kind] = damaged[stream.order[:BATCH]]
     shown.protocol = (
         f"R-26, {clean.name} ({len(clean):,} images), severity {SEVERITY}, batches of {BATCH} shuffled by seed {seed}, "
-        "online, reset between types, answers before the update"
+        f"online, reset between types, answers before the update, Adam {LR:g}"
     )
     return shown
 
