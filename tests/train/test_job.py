@@ -61,6 +61,28 @@ def test_a_set_that_can_be_learned_is_learned(root, out):
     assert train(recipe, out, root=root)["test_error"] < 0.6  # chance is 0.9
 
 
+def test_a_second_training_may_start_from_the_weights_of_a_first(root, out, tmp_path):
+    first = train(RECIPE, out, root=root)
+    slow = Recipe("r26", "cifar10", epochs=1, batch=32, lr=1e-9, precision="float32")
+    second = train(slow, tmp_path / "second", root=root, start=out / "model.safetensors")
+    assert second["recipe"]["start"] == first["weights_sha256"]
+    assert second["command"].endswith("--start FILE --out FOLDER")
+    assert second["started_from"]["weights_sha256"] == first["weights_sha256"]
+    before, after = (load_file(folder / "model.safetensors") for folder in (out, tmp_path / "second"))
+    torch.testing.assert_close(after["conv.weight"], before["conv.weight"])
+    with pytest.raises(ValueError, match=r"holds another training \(start"):
+        train(slow, tmp_path / "second", root=root)
+
+
+def test_weights_of_another_network_are_refused(root, out, tmp_path):
+    train(RECIPE, out, root=root)
+    wide = Recipe("wrn-40-2", "cifar10", epochs=1, batch=32, precision="float32")
+    with pytest.raises(ValueError, match=r"model.safetensors: not weights of wrn-40-2 for 10 classes"):
+        train(wide, tmp_path / "second", root=root, start=out / "model.safetensors")
+    with pytest.raises(FileNotFoundError):
+        train(RECIPE, tmp_path / "third", root=root, start=tmp_path / "none.safetensors")
+
+
 def test_another_recipe_is_refused_and_nothing_changes(root, out):
     train(RECIPE, out, root=root)
     before = (out / "card.json").read_bytes()

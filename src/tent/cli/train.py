@@ -31,6 +31,7 @@ def command(
         str | None, typer.Option(help="bfloat16 or float32.", show_default="what is fast here")
     ] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda.", show_default="cuda where there is one")] = None,
+    start: Annotated[Path | None, typer.Option(help="Weights to start from.", show_default="random ones")] = None,
     every: Annotated[float, typer.Option(help="Seconds between checkpoints inside an epoch.")] = 60.0,
 ) -> None:
     """Train a source model on a labelled set; a run that was killed goes on, to the same bits."""
@@ -51,7 +52,7 @@ def command(
         flip=data not in DIGITS if flip is None else flip,
         precision=precision or best_precision(place),
     )
-    card = train(recipe, out, device=place, every=every)
+    card = train(recipe, out, start=start, device=place, every=every)
     print(f"{out}: error {card['test_error']:.2%} on {card['test_set']}, {card['seconds']:.0f} s of training")
 
 

@@ -48,6 +48,12 @@ def read_card(path: Path) -> dict[str, Any]:
     return card
 
 
+def card_beside(weights: Path) -> dict[str, Any] | None:
+    """The card of some weights, if one lies beside them: `card.json`, or their own name with that ending."""
+    cards = [path for path in (weights.with_name(CARD), weights.with_suffix(".json")) if path.is_file()]
+    return read_card(cards[0]) if cards else None
+
+
 def read_checkpoint(path: Path) -> dict[str, Any]:
     """The state that a run left, read without running anything in it."""
     try:

@@ -1,17 +1,20 @@
 """A whole training: open the set, go on where a run was left, write the weights and their card."""
 
-from dataclasses import asdict
+import hashlib
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 from torch import nn
 
 from tent.data import Images
 from tent.models import NETWORKS
 from tent.train import card
 from tent.train.error import clean_error
-from tent.train.folder import CHECKPOINT, alone, left_in
+from tent.train.folder import CHECKPOINT, alone, card_beside, left_in
 from tent.train.loop import Training, run
 from tent.train.objective import CrossEntropy, Objective
 from tent.train.progress import shown
@@ -26,6 +29,7 @@ def train(
     out: Path,
     *,
     objective: Objective | None = None,
+    start: Path | None = None,
     root: Path | None = None,
     device: torch.device | None = None,
     every: float = 60.0,
@@ -33,6 +37,7 @@ def train(
     """Train a network by its recipe into a folder and return its card; a run that was killed goes on.
 
     Args:
+        start: weights to start from, such as those of an earlier training, whose card is then kept.
         root: the folder of data sets; TENT_DATA's by default.
         every: seconds between checkpoints inside an epoch.
     """
@@ -42,11 +47,14 @@ def train(
         raise ValueError(f"no network {recipe.model!r}; there are {', '.join(NETWORKS)}")
     data, test = labelled(recipe.data, "train", root), labelled(recipe.data, "test", root)
     head: dict[str, Any] = {"recipe": asdict(recipe), "objective": repr(objective), "data_sha256": data.sha256}
+    if start is not None:
+        recipe = replace(recipe, start=hashlib.sha256(start.read_bytes()).hexdigest())
+        head |= {"recipe": asdict(recipe), "started_from": card_beside(start)}
     with alone(out):
         finished, left = left_in(out)
         refuse_another(head, finished or left or head, out)
         if finished is None:
-            training = Training(network(recipe, data), data, normalisation(data), recipe, objective, device)
+            training = Training(network(recipe, data, start), data, normalisation(data), recipe, objective, device)
             head["versions"] = resume(training, left)
             with shown(training) as watch:
                 run(training, out, head, watch, every)
@@ -64,13 +72,19 @@ def refuse_another(head: dict[str, Any], other: dict[str, Any], out: Path) -> No
         raise ValueError(f"{out} holds another training ({seen}); choose another folder")
 
 
-def network(recipe: Recipe, data: Images) -> nn.Module:
-    """The network of a recipe at its start, which depends on the seed alone."""
+def network(recipe: Recipe, data: Images, start: Path | None) -> nn.Module:
+    """The network of a recipe at its start, which depends on the seed alone, or on the weights it starts from."""
     if data.classes is None:
         raise ValueError(f"{data.name} does not say how many classes it has; name a set that does")
     with torch.random.fork_rng():
         torch.manual_seed(recipe.seed)
-        return NETWORKS[recipe.model](classes=data.classes)
+        model = NETWORKS[recipe.model](classes=data.classes)
+    if start is not None:
+        try:
+            model.load_state_dict(load_file(start))
+        except (RuntimeError, SafetensorError) as error:
+            raise ValueError(f"{start}: not weights of {recipe.model} for {data.classes} classes ({error})") from error
+    return model
 
 
 def resume(training: Training, left: dict[str, Any] | None) -> list[dict[str, str]]:

@@ -27,6 +27,7 @@ class Recipe:
     crop: int = 4  # pixels of padding around a random crop; 0 for none
     flip: bool = True
     precision: str = "bfloat16"
+    start: str = ""  # sha-256 of the weights that the run starts from; random ones without
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch", "lr"):
@@ -44,9 +45,11 @@ class Recipe:
 
     def command(self) -> str:
         """The command line that runs this recipe."""
-        flip = "--flip" if self.flip else "--no-flip"
-        options = {name.replace("_", "-"): value for name, value in asdict(self).items() if name != "flip"}
-        return f"tent train {' '.join(f'--{name} {value}' for name, value in options.items())} {flip} --out FOLDER"
+        special = ("--flip" if self.flip else "--no-flip") + (" --start FILE" if self.start else "")
+        options = {
+            name.replace("_", "-"): value for name, value in asdict(self).items() if name not in ("flip", "start")
+        }
+        return f"tent train {' '.join(f'--{name} {value}' for name, value in options.items())} {special} --out FOLDER"
 
 
 def best_precision(device: torch.device) -> str:
