@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,9 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     try:
         if Path(path).suffix == ".safetensors":
             return load_file(path)
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's thoughts on how a pickle was written
+            found = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
         raise ValueError(f"{path}: holds more than tensors, which is never run; save model.state_dict()") from None
     except (SafetensorError, RuntimeError, OSError, EOFError, ValueError, KeyError) as error:
