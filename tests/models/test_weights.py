@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 import tent.models
 from tent.data import Preprocess
 from tent.data.arrays import ArrayImages
+from tent.data.sample import sample
 from tent.models import NETWORKS
 from tent.train import Recipe
 from tent.train.error import clean_error
@@ -76,3 +77,10 @@ def test_the_weights_make_the_error_on_their_card(name, real_data):
     error = clean_error(model_of(name), part, Preprocess(mean=card["mean"], std=card["std"]))
     deviation = math.sqrt(card["test_error"] * (1 - card["test_error"]) / len(part))
     assert abs(error - card["test_error"]) < 4 * deviation
+
+
+def test_the_clean_error_on_the_shipped_images_is_that_of_the_card():
+    card, images = card_of("r26-cifar10"), sample()
+    error = clean_error(model_of("r26-cifar10"), images, Preprocess(mean=card["mean"], std=card["std"]))
+    deviation = math.sqrt(card["test_error"] * (1 - card["test_error"]) / len(images))
+    assert abs(error - card["test_error"]) < 3 * deviation
