@@ -16,6 +16,10 @@ def command(
     model: Annotated[str, typer.Option(help=f"Network: {' or '.join(NETWORKS)}.")],
     data: Annotated[str, typer.Option(help="Labelled set of the data folder, such as cifar10 or svhn.")],
     out: Annotated[Path, typer.Option(help="Folder for weights and card; a run that was killed there goes on.")],
+    size: Annotated[
+        int | None,
+        typer.Option(help="Side that every image is resized to, before anything else.", show_default="as stored"),
+    ] = Recipe.size,
     epochs: Annotated[int, typer.Option(help="Passes over the training set.")] = Recipe.epochs,
     seed: Annotated[int, typer.Option(help="Seed of the first weights, the order, crops and flips.")] = Recipe.seed,
     batch: Annotated[int, typer.Option(help="Images a step.")] = Recipe.batch,
@@ -51,6 +55,7 @@ def command(
         crop=crop,
         flip=data not in DIGITS if flip is None else flip,
         precision=precision or best_precision(place),
+        size=size,
     )
     card = train(recipe, out, start=start, device=place, every=every)
     print(f"{out}: error {card['test_error']:.2%} on {card['test_set']}, {card['seconds']:.0f} s of training")

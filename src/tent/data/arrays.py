@@ -33,6 +33,11 @@ class ArrayImages(Images):
     def __len__(self) -> int:
         return len(self._pixels)
 
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Height and width of a row."""
+        return self._pixels.shape[1], self._pixels.shape[2]
+
     def fetch(self, indices: NDArray[np.int64], each: Each | None = None) -> Pixels | list[Pixels]:
         """Return a copy of these rows; the rest of the file stays on disk."""
         rows: Pixels = self._pixels[indices]

@@ -44,6 +44,11 @@ class Images:
         raise NotImplementedError
 
     @property
+    def extent(self) -> tuple[int, int] | None:
+        """Height and width of every image, where they are all the same and that is known before any is read."""
+        return None
+
+    @property
     def labelled(self) -> bool:
         """Whether the answers are known."""
         return self.labels is not None

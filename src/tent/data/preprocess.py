@@ -82,16 +82,18 @@ class Preprocess:
             x.sub_(torch.tensor(self.mean).view(1, 3, 1, 1)).div_(torch.tensor(self.std).view(1, 3, 1, 1))
         return x
 
-    @property
-    def reshapes(self) -> bool:
-        """Whether images are looked at one by one, to be resized or cropped."""
-        return self.size is not None or self.crop is not None
+    def keeps(self, extent: tuple[int, ...] | None) -> bool:
+        """Whether images of this height and width, or of any for None, stay as large as they are."""
+        if extent is None:
+            return self.size is None and self.crop is None
+        fits = self.size is None or _target(self.size, extent) == extent
+        return fits and (self.crop is None or _pair(self.crop) == extent)
 
     def __call__(self, images: Pixels | Sequence[Pixels]) -> torch.Tensor:
         """Return float32 (n, 3, h, w) from a batch (n, h, w, c) or from single images (h, w, c)."""
-        if self.reshapes or not isinstance(images, np.ndarray):
-            return self.scale(stacked([self.shape(image) for image in images]))
-        return self.scale(colour(images))
+        if isinstance(images, np.ndarray) and self.keeps(images.shape[1:3]):
+            return self.scale(colour(images))  # at once: image by image, small ones take twice as long
+        return self.scale(stacked([self.shape(image) for image in images]))
 
 
 def colour(pixels: Pixels) -> Pixels:

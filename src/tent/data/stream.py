@@ -139,8 +139,10 @@ class Stream:
 
 def _read(source: tuple[Images, Preprocess], index: Order) -> Batch:
     images, preprocess = source
-    pixels = images.fetch(index, preprocess.shape if preprocess.reshapes else None)
-    x = preprocess.scale(stacked(list(pixels))) if preprocess.reshapes else preprocess(pixels)
+    if preprocess.keeps(images.extent):
+        x = preprocess(images.fetch(index))
+    else:
+        x = preprocess.scale(stacked(list(images.fetch(index, preprocess.shape))))
     y = images.targets(index)
     return x, None if y is None else torch.from_numpy(y)
 

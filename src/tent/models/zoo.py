@@ -57,7 +57,7 @@ def shipped(name: str) -> Entry:
     about = card(name)
     model = NETWORKS[about["model"]](classes=about["classes"])
     model.load_state_dict(load_file(WEIGHTS / f"{name}.safetensors"))
-    preprocess = Preprocess(mean=tuple(about["mean"]), std=tuple(about["std"]))
+    preprocess = Preprocess(size=about.get("size"), mean=about["mean"], std=about["std"])
     origin = f"shipped, sha256 {about['weights_sha256'][:12]}"
     return Entry(name, model, preprocess, about["classes"], about["class_names"], origin)
 

@@ -1,11 +1,9 @@
 """The error of a model on a labelled set, before anything adapts."""
 
-import numpy as np
 import torch
 from torch import nn
 
-from tent.data import Images, Preprocess
-from tent.train.source import pixels_of
+from tent.data import Images, Preprocess, Stream
 
 
 def clean_error(model: nn.Module, data: Images, preprocess: Preprocess, batch: int = 500) -> float:
@@ -13,9 +11,7 @@ def clean_error(model: nn.Module, data: Images, preprocess: Preprocess, batch: i
     device, training, wrong = next(model.parameters()).device, model.training, 0
     model.eval()
     with torch.inference_mode():
-        for first in range(0, len(data), batch):
-            indices = np.arange(first, min(first + batch, len(data)))
-            answers = model(preprocess(pixels_of(data, indices)).to(device)).argmax(1).cpu().numpy()
-            wrong += int((answers != data.targets(indices)).sum())
+        for x, y in Stream(data, batch, None, preprocess):
+            wrong += int((model(x.to(device)).argmax(1).cpu() != y).sum())
     model.train(training)
     return wrong / len(data)

@@ -1,7 +1,7 @@
 """A whole training: open the set, go on where a run was left, write the weights and their card."""
 
 import hashlib
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from tent.train.loop import Training, run
 from tent.train.objective import CrossEntropy, Objective
 from tent.train.progress import shown
 from tent.train.recipe import Recipe
-from tent.train.source import labelled, normalisation
+from tent.train.source import labelled, normalisation, sized
 
 IDENTITY = ("objective", "data_sha256")  # what makes a run another one, apart from its recipe
 
@@ -46,15 +46,17 @@ def train(
     if recipe.model not in NETWORKS:
         raise ValueError(f"no network {recipe.model!r}; there are {', '.join(NETWORKS)}")
     data, test = labelled(recipe.data, "train", root), labelled(recipe.data, "test", root)
-    head: dict[str, Any] = {"recipe": asdict(recipe), "objective": repr(objective), "data_sha256": data.sha256}
+    head: dict[str, Any] = {"recipe": recipe.written(), "objective": repr(objective), "data_sha256": data.sha256}
     if start is not None:
         recipe = replace(recipe, start=hashlib.sha256(start.read_bytes()).hexdigest())
-        head |= {"recipe": asdict(recipe), "started_from": card_beside(start)}
+        head |= {"recipe": recipe.written(), "started_from": card_beside(start)}
     with alone(out):
         finished, left = left_in(out)
         refuse_another(head, finished or left or head, out)
         if finished is None:
-            training = Training(network(recipe, data, start), data, normalisation(data), recipe, objective, device)
+            data = sized(data, recipe.size)
+            preprocess = normalisation(data, recipe.size)
+            training = Training(network(recipe, data, start), data, preprocess, recipe, objective, device)
             head["versions"] = resume(training, left)
             with shown(training) as watch:
                 run(training, out, head, watch, every)
@@ -105,6 +107,7 @@ def card_of(training: Training, test: Images, head: dict[str, Any]) -> dict[str,
         "model": recipe.model,
         "classes": test.classes,
         "class_names": test.class_names,
+        **({} if preprocess.size is None else {"size": preprocess.size}),
         "mean": preprocess.mean,
         "std": preprocess.std,
         "command": recipe.command(),

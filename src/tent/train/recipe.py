@@ -1,6 +1,7 @@
 """What a training run is made of: the same recipe and data give the same weights."""
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import torch
 
@@ -28,6 +29,7 @@ class Recipe:
     flip: bool = True
     precision: str = "bfloat16"
     start: str = ""  # sha-256 of the weights that the run starts from; random ones without
+    size: int | None = None  # side that every image is resized to before anything else; None: as stored
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch", "lr"):
@@ -36,6 +38,10 @@ class Recipe:
         for name, end in (("seed", 2**63), ("momentum", 1), ("weight_decay", float("inf")), ("crop", 2**10)):
             if not 0 <= getattr(self, name) < end:
                 raise ValueError(f"{name} must be at least 0 and below {end}, not {getattr(self, name)}")
+        if self.size is not None and not 0 < self.size < 2**10:
+            raise ValueError(
+                f"size must be above 0 and below {2**10}, not {self.size}; leave it out to keep images' own"
+            )
         if min(self.rise, self.hold) < 0 or not self.rise + self.hold < 1:
             raise ValueError(f"rise {self.rise} and hold {self.hold} must be 0 or more, and below 1 together")
         if self.schedule not in SCHEDULES:
@@ -43,11 +49,15 @@ class Recipe:
         if self.precision not in ("bfloat16", "float32"):
             raise ValueError(f"precision must be bfloat16 or float32, not {self.precision!r}")
 
+    def written(self) -> dict[str, Any]:
+        """The recipe as a card carries it: every choice, and a size where there is one."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
     def command(self) -> str:
         """The command line that runs this recipe."""
         special = ("--flip" if self.flip else "--no-flip") + (" --start FILE" if self.start else "")
         options = {
-            name.replace("_", "-"): value for name, value in asdict(self).items() if name not in ("flip", "start")
+            name.replace("_", "-"): value for name, value in self.written().items() if name not in ("flip", "start")
         }
         return f"tent train {' '.join(f'--{name} {value}' for name, value in options.items())} {special} --out FOLDER"
 

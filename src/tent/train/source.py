@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from tent.data import Images, Preprocess, load
 from tent.data.images import Pixels
 from tent.data.preprocess import stacked
+from tent.data.resized import Resized
 
 CHUNK = 4096  # rows looked at together
 
@@ -20,15 +21,20 @@ def labelled(name: str, split: str, root: str | os.PathLike[str] | None = None) 
     return images
 
 
-def normalisation(data: Images) -> Preprocess:
-    """What a training set asks for: the mean and deviation of each of its channels."""
+def sized(data: Images, size: int | None) -> Images:
+    """A set at the size that a recipe asks for, if it does."""
+    return data if size is None else Resized(data, size)
+
+
+def normalisation(data: Images, size: int | None = None) -> Preprocess:
+    """What a training set asks for: the mean and deviation of each of its channels, after the size if it has one."""
     levels = np.arange(256) / 255
     counts = sum(_histogram(data, first) for first in range(0, len(data), CHUNK))
     shares = np.broadcast_to(counts / np.sum(counts, 1, keepdims=True), (3, 256))  # grey is three equal channels
     mean = shares @ levels
     std = np.sqrt((shares * (levels - mean[:, None]) ** 2).sum(1))
     std[std == 0] = 1  # a constant channel has nothing to scale
-    return Preprocess(mean=_rounded(mean), std=_rounded(std))
+    return Preprocess(None if size is None else (size, size), None, _rounded(mean), _rounded(std))
 
 
 def pixels_of(data: Images, indices: NDArray[np.int64]) -> Pixels:
