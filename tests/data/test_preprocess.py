@@ -48,6 +48,39 @@ def test_a_batch_is_its_images_one_by_one():
     assert torch.equal(prepare(pixels), torch.cat([prepare([each]) for each in pixels]))
 
 
+@pytest.mark.parametrize(
+    ("steps", "extent", "kept"),
+    [
+        ({}, None, True),
+        ({}, (24, 30), True),
+        ({"size": 24}, (24, 30), True),
+        ({"size": 24}, (25, 30), False),
+        ({"size": (24, 30)}, (24, 30), True),
+        ({"size": (24, 30)}, (30, 24), False),
+        ({"size": 24}, None, False),
+        ({"crop": (24, 30)}, (24, 30), True),
+        ({"crop": 24}, (24, 30), False),
+        ({"crop": 24}, None, False),
+        ({"size": 24, "crop": 24}, (24, 24), True),
+        ({"size": 32, "crop": 24}, (24, 24), False),
+    ],
+)
+def test_it_knows_which_images_stay_as_large_as_they_are(steps, extent, kept):
+    prepare = Preprocess(**steps)
+    assert prepare.keeps(extent) == kept
+    if extent is not None:
+        pixels = made.pixels(*extent, 3)
+        assert np.array_equal(prepare.shape(pixels), pixels) == kept
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_a_batch_that_fits_is_not_taken_apart(monkeypatch, channels):
+    prepare, pixels = Preprocess((24, 30), None, MEAN, STD), made.pixels(4, 24, 30, channels)
+    one_by_one = torch.cat([prepare([each]) for each in pixels])
+    monkeypatch.setattr(Preprocess, "shape", lambda *_: pytest.fail("an image was shaped on its own"))
+    assert torch.equal(prepare(pixels), one_by_one)
+
+
 def test_an_exact_size_does_not_keep_the_ratio():
     assert Preprocess(size=(8, 12))(made.pixels(1, 30, 30, 3)).shape == (1, 3, 8, 12)
 

@@ -66,6 +66,19 @@ def test_it_says_its_protocol_in_words():
     )
 
 
+def test_a_size_resizes_what_has_another_and_leaves_the_rest_in_one_piece(monkeypatch):
+    fits, other = (ArrayImages("x", made.pixels(6, side, side, 1), np.arange(6), 10) for side in (8, 7))
+    sized = {"size": (8, 8), "mean": (0.5, 0.4, 0.3), "std": (0.2, 0.3, 0.4)}
+    x, _ = next(iter(Stream(other, 6, None, Preprocess(**sized))))
+    assert torch.equal(x, torch.cat([Preprocess(**sized)([each]) for each in other.fetch(np.arange(6))]))
+    plain = Preprocess(mean=sized["mean"], std=sized["std"])
+    monkeypatch.setattr(Preprocess, "shape", lambda *_: pytest.fail("an image was shaped on its own"))
+    (x, y), (same, _) = (next(iter(Stream(fits, 4, 1, each))) for each in (Preprocess(**sized), plain))
+    assert torch.equal(x, same)
+    assert x.shape == (4, 3, 8, 8)
+    assert len(y) == 4
+
+
 def test_the_first_n_are_the_first_of_the_same_order():
     stream = Stream(numbered(50), 8)
     cut = stream.first(20)

@@ -20,6 +20,9 @@ from tent.train.schedule import SCHEDULES, cosine, one_cycle
         {"momentum": 1.0},
         {"weight_decay": -1e-4},
         {"crop": -1},
+        {"size": 0},
+        {"size": -32},
+        {"size": 1024},
         {"rise": 1.0},
         {"hold": -0.1},
         {"schedule": "stairs"},
@@ -32,8 +35,10 @@ def test_a_bad_value_is_refused_by_name(wrong):
         Recipe("r26", "cifar10", **wrong)
 
 
-def test_the_command_of_a_recipe_leads_back_to_it(monkeypatch, tmp_path):
-    recipe = Recipe("r26", "cifar10", epochs=3, seed=4, lr=0.05, schedule="cosine", flip=False, precision="float32")
+@pytest.mark.parametrize("size", [None, 32])
+def test_the_command_of_a_recipe_leads_back_to_it(monkeypatch, tmp_path, size):
+    choices = {"epochs": 3, "seed": 4, "lr": 0.05, "schedule": "cosine", "flip": False, "precision": "float32"}
+    recipe = Recipe("r26", "cifar10", **choices, size=size)
     got = []
 
     def train(recipe: Recipe, out: object, **_: object) -> dict[str, object]:
@@ -44,6 +49,15 @@ def test_the_command_of_a_recipe_leads_back_to_it(monkeypatch, tmp_path):
     words = recipe.command().replace("FOLDER", str(tmp_path)).split()
     assert CliRunner().invoke(app, words[1:]).exit_code == 0
     assert got == [recipe]
+
+
+def test_a_size_is_written_only_where_there_is_one():
+    plain, sized = Recipe("r26", "mnist"), Recipe("r26", "mnist", size=32)
+    assert sized.written() == {**plain.written(), "size": 32}
+    assert [Recipe(**each.written()) for each in (plain, sized)] == [plain, sized]
+    assert "size" not in plain.written()
+    assert "--size" not in plain.command()
+    assert " --size 32 " in sized.command()
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)

@@ -61,6 +61,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(root, tmp_path):
         ("--model r26 --data svhn", "svhn"),
         ("--model r26 --data usps", "train_labels"),
         ("--model r26 --data cifar10 --epochs 0", "epochs must be above 0, not 0"),
+        ("--model r26 --data cifar10 --size 0", "size must be above 0 and below 1024, not 0"),
         ("--model r26 --data cifar10 --device tpu", "no device 'tpu' here"),
     ],
 )
