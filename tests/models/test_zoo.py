@@ -32,6 +32,17 @@ def test_a_shipped_model_is_ready(name: str) -> None:
     assert entry.model(torch.zeros(2, 3, 32, 32)).shape == (2, 10)
 
 
+def test_what_was_trained_at_a_size_is_given_images_of_that_size() -> None:
+    assert {name: zoo.load(name).preprocess.size for name in zoo.SHIPPED} == {
+        "r26-cifar10": None,
+        "r26-svhn": None,
+        "r26-mnist": (32, 32),
+    }
+    entry = zoo.load("r26-mnist")
+    assert entry.preprocess(np.zeros((2, 28, 28, 1), dtype=np.uint8)).shape == (2, 3, 32, 32)
+    assert list(entry.class_names or ()) == list("0123456789")
+
+
 def test_timm_brings_its_preprocessing() -> None:
     entry = zoo.load("timm:resnet10t", pretrained=False)
     assert (entry.preprocess.size, entry.preprocess.crop) == (201, 176)

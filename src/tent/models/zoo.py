@@ -19,7 +19,7 @@ from tent.models.entry import Entry
 from tent.models.libraries import LIBRARIES, own
 
 WEIGHTS = Path(__file__).parent / "weights"
-SHIPPED = ("r26-cifar10", "r26-svhn")
+SHIPPED = ("r26-cifar10", "r26-svhn", "r26-mnist")
 NAMES = f"{', '.join(SHIPPED)}, timm:NAME, torchvision:NAME, hf:NAME or FILE.py:factory"
 
 
