@@ -28,6 +28,7 @@ class Board:
         self.todo: deque[Task] = deque()
         self.undecided: list[Task] = []  # wait for the candidates
         self._sort(plan.tasks)
+        self._decide()
 
     @property
     def total(self) -> int:

@@ -21,12 +21,14 @@ class Pace:
         if result.error is None and result.images:
             rate = result.seconds / result.images
             self._close.setdefault(_close(result.case), []).append(rate)
-            self._wide.setdefault(_wide(result.case), []).append(rate)
+            self._wide.setdefault(_wide(result.case), []).append(rate / result.case.steps)
 
     def seconds(self, case: Case, images: int) -> float | None:
         """Return how long a case of so many images should take, or None where nothing like it was measured."""
-        rates = self._close.get(_close(case)) or self._wide.get(_wide(case))
-        return median(rates) * images if rates else None
+        if rates := self._close.get(_close(case)):
+            return median(rates) * images
+        rates = self._wide.get(_wide(case))
+        return median(rates) * case.steps * images if rates else None
 
 
 def _wide(case: Case) -> tuple[object, ...]:

@@ -79,4 +79,7 @@ def _left_out(made: Plan, cells: list[Cell]) -> list[Cell]:
 
 
 def _once(tasks: Iterable[Task]) -> list[Task]:
-    return list({task.case: task for task in reversed(list(tasks))}.values())[::-1]
+    kept: dict[Case, Task] = {}
+    for task in tasks:
+        kept.setdefault(task.case, task)
+    return list(kept.values())

@@ -23,7 +23,7 @@ def protocol(case: Case, adapted: Adapted, stream: Stream, learnt: Stream) -> di
         "moves": f"{sum(p.numel() for p in adapted.parameters()):,} parameters in {len(engine.names)} tensors",
         "when": when(case),
         "reset": "before every batch" if adapted.episodic else "before the stream, never in it",
-        "answers": f"{adapted.answers} the update" if engine.names and case.when != "offline" else "no update",
+        "answers": answers(case) if engine.names else "no update",
         "steps": f"{case.steps} a batch",
         "optimizer": type(engine.optimizer).__name__ if engine.optimizer else "none",
         "lr": f"{groups['lr']:g}" if groups else "none",
@@ -46,6 +46,15 @@ def when(case: Case) -> str:
     if case.when == "episodic":
         return "episodic: every batch by itself"
     return f"online: {passes}" + ("" if case.epochs == 1 else ", the answers of the last one are counted")
+
+
+def answers(case: Case) -> str:
+    """Return in words which pass the answers are of."""
+    if case.when == "offline":
+        return "after all learning, with no update between them"
+    if case.answers == "after":
+        return "after the update, of one more pass"
+    return "before the update, of the pass that it is computed on"
 
 
 def choice(case: Case, name: str, how: Mapping[str, Any]) -> str:
