@@ -7,9 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from tent.bench import attempt
 from tent.bench.board import Board
 from tent.bench.case import Case, Data
 from tent.bench.plan import plan
+from tent.bench.result import Result
+from tent.bench.run import run
 from tent.bench.store import Store
 from tent.bench.suite import Cell, Suite, grid
 from tent.bench.view import Lines
@@ -30,7 +33,8 @@ class Net(nn.Module):
         torch.manual_seed(0)
         self.conv = nn.Conv2d(3, 8, 3)
         self.bn = nn.BatchNorm2d(8)
-        self.fc = nn.Linear(8, classes)
+        self.fc = nn.Linear(8, classes, bias=False)
+        nn.init.normal_(self.fc.weight, std=4)
 
     def forward(self, x):
         return self.fc(self.bn(self.conv(x)).relu().mean((2, 3)))
@@ -38,7 +42,7 @@ class Net(nn.Module):
 
 class Slow(Net):
     def forward(self, x):
-        time.sleep(0.15)
+        time.sleep(0.08)
         return super().forward(x)
 
 
@@ -80,7 +84,8 @@ def laid_out(folder: Path, images: int = 48) -> Path:
     generator = np.random.default_rng(0)
     np.save(folder / "labels.npy", np.arange(images) % 5)
     for low, name in zip((0, 100), COLUMNS, strict=True):
-        np.save(folder / f"{name}.npy", generator.integers(low, low + 156, (images, 8, 8, 3), dtype=np.uint8))
+        colours = generator.integers(low, low + 120, (images, 1, 1, 3))  # or all images are alike to a mean over pixels
+        np.save(folder / f"{name}.npy", (colours + generator.integers(0, 36, (images, 8, 8, 3))).astype(np.uint8))
     return folder
 
 
@@ -89,12 +94,12 @@ def case(folder: Path, column: str = "dark", net: str = "net", **options: object
     return replace(Case(f"{folder / 'nets.py'}:{net}", data, "tent", batch_size=16), **options)  # type: ignore[arg-type]
 
 
-def suite(folder: Path, net: str = "net") -> Suite:
+def suite(folder: Path, net: str = "net", first: int = len(ROWS)) -> Suite:
     def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
         tent = case(folder, net=net, optimizer="adam", lr=0.01, images=limit)
         source = case(folder, net=net, method="source", images=limit)
         cases = (source, replace(source, method="bn"), tent, replace(tent, when="offline"))
-        rows = list(zip(ROWS, cases, strict=True))
+        rows = list(zip(ROWS, cases, strict=True))[:first]
         return [cell for seed in seeds for cell in grid(rows, [(name, _on(folder, name, seed)) for name in COLUMNS])]
 
     return Suite("tiny", "a tiny suite", cells, ROWS, COLUMNS, f"{folder / 'nets.py'}:{net}", mean=True)
@@ -104,15 +109,21 @@ def _on(folder: Path, column: str, seed: int):  # type: ignore[no-untyped-def]
     return lambda each: replace(each, data=case(folder, column).data, seed=seed)
 
 
-def board(folder: Path, net: str = "net", workers: int = 1, limit: int | None = None) -> Board:
-    return Board(plan(suite(folder, net), (0,), limit), Store(folder / "results"), workers)
+def board(folder: Path, net: str = "net", workers: int = 1, limit: int | None = None, rows: int = len(ROWS)) -> Board:
+    return Board(plan(suite(folder, net, rows), (0,), limit), Store(folder / "results"), workers)
 
 
-def worked(folder: Path, net: str = "net", workers: int = 1) -> Board:
-    made = board(folder, net, workers)
+def worked(folder: Path, net: str = "net", workers: int = 1, rows: int = len(ROWS)) -> Board:
+    made = board(folder, net, workers, rows=rows)
     work(made, Lines())
     return made
 
 
+def _told(case: Case, weights: str | None) -> Result:
+    print("ran", case.key(), flush=True)
+    return run(case, weights)
+
+
 if __name__ == "__main__":
+    attempt.run = _told
     worked(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

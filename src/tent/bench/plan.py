@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tent.bench.case import Case
-from tent.bench.source import count, entry_of, pinned
+from tent.bench.source import count, entry_of, forget, pinned
 from tent.bench.suite import Cell, Suite
 
 
@@ -36,6 +36,7 @@ class Plan:
 
 def plan(suite: Suite, seeds: Sequence[int], limit: int | None = None, weights: str | None = None) -> Plan:
     """Pin a suite's cases; where none can be, the first reason is raised."""
+    forget()
     made, cells = Plan(suite, weights), suite.cells(seeds, limit)
     if suite.choice and any(cell.case.undecided for cell in cells):
         first = suite.choice.cells(limit)

@@ -24,6 +24,12 @@ def entry_of(model: str, weights: str | None = None) -> Entry:
     return _loaded(model, weights, os.getcwd())[0]
 
 
+def forget() -> None:
+    """Open everything afresh from here on, as it lies on disk now."""
+    _loaded.cache_clear()
+    _opened.cache_clear()
+
+
 def images_of(data: Data) -> Images:
     """Return the images of a set."""
     return _opened(data.name, data.split, data.corruption, data.severity, place.root(), os.getcwd())
