@@ -18,7 +18,7 @@ from safetensors.torch import save_file
 
 from tent.bench.run import failed, run
 from tent.bench.store import Store
-from tent.bench.suites import named
+from tent.bench.suites import SUITES, named
 from tent.bench.view import _Drawn
 from tent.data.corruptions import BENCHMARK, CORRUPTIONS
 from tent.models import zoo
@@ -225,3 +225,19 @@ def test_digits_on_the_real_data(real_data: Path, tmp_path: Path, monkeypatch: p
     result = run(cell.case)
     assert 0 < result.metrics["error"] < 0.5
     assert "resized to 32x32 (bilinear)" in result.protocol["data"]
+
+
+@pytest.mark.real_data
+def test_the_example_of_the_docs(real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENT_DATA", str(real_data))
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(code, {})
+    assert [result.images for result in Store(tmp_path / "results").all()] == [256]
+
+
+def test_the_docs_name_every_suite() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    missing = [name for name in SUITES if f"| `{name}` |" not in page and not name.startswith("cifar100-c-")]
+    assert not missing

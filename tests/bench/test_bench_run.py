@@ -10,9 +10,9 @@ import torch
 
 import tent
 from tent.bench.case import Case, Data
+from tent.bench.inputs import count, entry_of, images_of, pinned, stream_of
 from tent.bench.metrics import measured
 from tent.bench.run import run
-from tent.bench.source import count, entry_of, images_of, pinned, stream_of
 from tent.data import Stream
 
 
@@ -98,10 +98,12 @@ def test_the_axes_of_a_case_reach_the_engine(folder: Path) -> None:
     assert run(case).metrics == measured(*answers(adapted, stream))
 
 
-def test_methods_options_are_used(folder: Path) -> None:
-    everything, nothing = (run(tiny.case(folder, method="pl", options={"threshold": t}, lr=0.1)) for t in (0, 1))
-    assert nothing.metrics == run(tiny.case(folder, method="bn")).metrics
-    assert everything.metrics != nothing.metrics
+def test_a_methods_own_options_reach_it(folder: Path) -> None:
+    case = tiny.case(folder, method="pl", options={"threshold": 0.8}, lr=0.1)
+    model, stream = made(case)
+    result = run(case)
+    assert result.metrics == measured(*answers(tent.adapt(model, tent.PL(0.8), lr=0.1), stream))
+    assert result.metrics != run(replace(case, options={"threshold": 0.2})).metrics
 
 
 def test_the_same_case_twice_gives_the_same_bits(folder: Path) -> None:

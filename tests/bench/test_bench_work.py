@@ -162,6 +162,14 @@ def test_a_process_that_dies_fails_its_case_alone(folder: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_store_that_cannot_be_written_to_ends_the_run(folder: Path, workers: int) -> None:
+    board = tiny.board(folder, workers=workers, rows=1)
+    (folder / "results").write_text("a file where the folder belongs")
+    with pytest.raises(OSError, match="results"):
+        work(board, lambda board, ended: None)
+
+
 def test_a_damaged_result_is_run_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tiny.worked(folder)
     before = numbers(folder)
@@ -277,7 +285,7 @@ def test_other_weights_make_another_case(folder: Path) -> None:
     import torch
     from safetensors.torch import save_file
 
-    from tent.bench.source import entry_of
+    from tent.bench.inputs import entry_of
 
     made = plan(tiny.suite(folder), (0,))
     state = {k: v + 1 if v.is_floating_point() else v for k, v in entry_of(made.suite.model).model.state_dict().items()}

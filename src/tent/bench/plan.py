@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tent.bench.case import Case
-from tent.bench.source import count, entry_of, forget, pinned
+from tent.bench.inputs import count, entry_of, forget, pinned
 from tent.bench.suite import Cell, Suite
 
 

@@ -15,11 +15,11 @@ from torch import Tensor, nn
 
 from tent.adapted import Adapted
 from tent.bench.case import Case
+from tent.bench.inputs import entry_of, pinned, stream_of
 from tent.bench.metrics import by_batch, measured
 from tent.bench.peak import peak
 from tent.bench.protocol import protocol
 from tent.bench.result import Result
-from tent.bench.source import entry_of, pinned, stream_of
 from tent.bench.words import adapted_of
 from tent.data.stream import Stream
 from tent.outputs import logits_of

@@ -102,6 +102,8 @@ class Worker:
             result = failed(task.case, self._death())
             self.board.store.put(result)
             self._start()
+        if isinstance(result, OSError):
+            raise result
         self.board.end(task, result)
         return task, result is not None
 
@@ -127,7 +129,10 @@ def serve(pipe: Connection, folder: os.PathLike[str], since: str, threads: int) 
             case, weights = pipe.recv()
         except (EOFError, OSError):
             return
-        pipe.send(attempt(store, case, weights, since))
+        try:
+            pipe.send(attempt(store, case, weights, since))
+        except OSError as error:  # a store that cannot be written to ends the run, in the words of one process
+            pipe.send(error)
 
 
 @contextmanager
