@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import typer
 
-from tent.cli import adapt, data, demo, doctor, train
+from tent.cli import adapt, bench, data, demo, doctor, train
 
 app = typer.Typer(
     name="tent",
@@ -17,6 +17,7 @@ app = typer.Typer(
 app.command()(demo.demo)
 app.command()(adapt.adapt)
 app.command()(doctor.doctor)
+app.command()(bench.bench)
 app.command("train")(train.command)
 app.add_typer(data.app, name="data")
 

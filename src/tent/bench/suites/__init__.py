@@ -1,0 +1,28 @@
+"""The paper's tables, as suites."""
+
+from tent.bench.suite import Suite
+from tent.bench.suites.ablation import ABLATION
+from tent.bench.suites.cifar import CIFAR10C, CIFAR10C_CHOICE, CIFAR10C_SEVERITIES, CIFAR100C, CIFAR100C_CHOICE
+from tent.bench.suites.digits import DIGITS
+from tent.bench.suites.generalise import GENERALISE
+from tent.bench.suites.large import IMAGENETC, VISDAC
+
+SUITES: dict[str, Suite] = {
+    "cifar10-c": CIFAR10C,
+    "cifar10-c-choice": CIFAR10C_CHOICE,
+    "cifar10-c-severities": CIFAR10C_SEVERITIES,
+    "cifar100-c": CIFAR100C,
+    "cifar100-c-choice": CIFAR100C_CHOICE,
+    "digits": DIGITS,
+    "ablation": ABLATION,
+    "generalise": GENERALISE,
+    "imagenet-c": IMAGENETC,
+    "visda-c": VISDAC,
+}
+
+
+def named(name: str) -> Suite:
+    """Return a suite by its name."""
+    if name not in SUITES:
+        raise ValueError(f"no suite {name!r}; there are {', '.join(SUITES)}")
+    return SUITES[name]

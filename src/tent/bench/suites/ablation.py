@@ -1,0 +1,51 @@
+"""The ablation: what becomes of Tent on CIFAR-10-C when one of its choices is another."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tent.bench.case import Case, Data
+from tent.bench.suite import Cell, Suite, grid
+from tent.bench.suites.cifar import MODELS, on
+
+NAME = "cifar10-c"
+# one of each of the benchmark's families (noise, blur, weather, digital), its first or best known: over two dozen
+# variants on all fifteen would take a day, and a variant that matters does so on all families or says something by not
+TYPES = ("gaussian_noise", "defocus_blur", "fog", "jpeg_compression")
+IMAGES = 2_000  # of each type, for the same reason
+RATES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
+BATCHES = (1, 8, 32, 128, 500)
+STEPS = (1, 2, 3, 5, 10)
+
+
+def variants(images: int | None) -> list[tuple[str, Case]]:
+    """Return Tent and its variants; those at Tent's own value are Tent's own case."""
+    case = Case(MODELS[NAME], Data(NAME), "tent", optimizer="adam", lr=1e-3, images=images)
+    return [
+        ("Tent", case),
+        ("without new statistics", replace(case, stats="source")),
+        ("without γ and β (BN)", replace(case, method="bn", optimizer=None, lr=None)),
+        ("last layer only", replace(case, select="last_layer")),
+        ("all parameters", replace(case, select="everything")),
+        ("all but the classifier", replace(case, select="all_but:fc")),
+        *[(f"learning rate {rate:g}", replace(case, lr=rate)) for rate in RATES],
+        *[(f"batch {size}", replace(case, batch_size=size)) for size in BATCHES],
+        *[(f"{n} step{'s' if n > 1 else ''}", replace(case, steps=n)) for n in STEPS],
+        ("answers after", replace(case, answers="after")),
+    ]
+
+
+def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
+    """Return every variant on every type."""
+    images = min(limit or IMAGES, IMAGES)
+    return [cell for seed in seeds for cell in grid(variants(images), on(NAME, seed, 5, TYPES))]
+
+
+ABLATION = Suite(
+    "ablation",
+    "Ablation on CIFAR-10-C, R-26, severity 5, one type of each family",
+    cells,
+    tuple(row for row, _ in variants(None)),
+    TYPES,
+    MODELS[NAME],
+    mean=True,
+)

@@ -1,0 +1,98 @@
+"""CIFAR-10-C and CIFAR-100-C: fifteen types of corruption, reset between them (the paper's section 4.1)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from tent.bench.case import CHOSEN, Case, Data
+from tent.bench.suite import Cell, Choice, Suite, grid
+from tent.data.corruptions import BENCHMARK, HELD_OUT
+
+MODELS = {"cifar10-c": "r26-cifar10", "cifar100-c": "r26-cifar100"}
+SEVERITIES = (1, 2, 3, 4, 5)
+THRESHOLDS = (0, 0.5, 0.7, 0.9, 0.95, 0.99)
+ROWS = ("Source", "BN", "PL", "Tent", "Tent offline")
+RULE = "lowest mean error over these types at severity 5, seed 0; the smallest in a tie"
+
+
+def rows(name: str, images: int | None) -> list[tuple[str, Case]]:
+    """Return the methods of the table, on no type yet; PL's threshold is undecided."""
+    case = Case(MODELS[name], Data(name), "source", images=images)
+    learns = replace(case, optimizer="adam", lr=1e-3)
+    how = {"suite": f"{name}-choice", "from": THRESHOLDS, "on": HELD_OUT, "rule": RULE}
+    cases = (
+        case,
+        replace(case, method="bn"),
+        replace(learns, method="pl", note={CHOSEN: {"threshold": how}}),
+        replace(learns, method="tent"),
+        replace(learns, method="tent", when="offline"),
+    )
+    return list(zip(ROWS, cases, strict=True))
+
+
+def on(name: str, seed: int, severity: int, types: Sequence[str]) -> list[tuple[str, Callable[[Case], Case]]]:
+    """Return a column a type: what puts a case on it."""
+
+    def put(case: Case, type_: str) -> Case:
+        return replace(case, seed=seed, data=Data(name, corruption=type_, severity=severity))
+
+    return [(type_, partial(put, type_=type_)) for type_ in types]
+
+
+def cells(name: str, seeds: Sequence[int], limit: int | None) -> list[Cell]:
+    """Return every method on every type at severity 5."""
+    return [cell for seed in seeds for cell in grid(rows(name, limit), on(name, seed, 5, BENCHMARK))]
+
+
+def severity_cells(name: str, seeds: Sequence[int], limit: int | None) -> list[Cell]:
+    """Return every method on every type at every severity, which the row names."""
+    return [
+        cell
+        for seed in seeds
+        for severity in SEVERITIES
+        for cell in grid(
+            [(_at(row, severity), case) for row, case in rows(name, limit)], on(name, seed, severity, BENCHMARK)
+        )
+    ]
+
+
+def choice_cells(name: str, seeds: Sequence[int], limit: int | None) -> list[Cell]:
+    """Return PL at every threshold on the types that are held out."""
+    pl = replace(dict(rows(name, limit))["PL"], note={})
+    candidates = [(f"PL {value:g}", replace(pl, options={"threshold": value})) for value in THRESHOLDS]
+    return [cell for seed in seeds for cell in grid(candidates, on(name, seed, 5, HELD_OUT))]
+
+
+def _at(row: str, severity: int) -> str:
+    return f"{row}, severity {severity}"
+
+
+def _choice(name: str) -> Choice:
+    return Choice("threshold", lambda limit: choice_cells(name, (0,), limit))
+
+
+def _suite(name: str, title: str) -> Suite:
+    made = partial(cells, name)
+    return Suite(name, title, made, ROWS, BENCHMARK, MODELS[name], mean=True, choice=_choice(name))
+
+
+def _choice_suite(name: str, title: str) -> Suite:
+    candidates = tuple(f"PL {value:g}" for value in THRESHOLDS)
+    made = partial(choice_cells, name)
+    return Suite(f"{name}-choice", title, made, candidates, HELD_OUT, MODELS[name], mean=True)
+
+
+CIFAR10C = _suite("cifar10-c", "CIFAR-10-C, R-26, severity 5")
+CIFAR100C = _suite("cifar100-c", "CIFAR-100-C, R-26, severity 5")
+CIFAR10C_CHOICE = _choice_suite("cifar10-c", "CIFAR-10-C, the held-out types: PL's threshold")
+CIFAR100C_CHOICE = _choice_suite("cifar100-c", "CIFAR-100-C, the held-out types: PL's threshold")
+CIFAR10C_SEVERITIES = Suite(
+    "cifar10-c-severities",
+    "CIFAR-10-C, R-26, all severities",
+    partial(severity_cells, "cifar10-c"),
+    tuple(_at(row, severity) for severity in SEVERITIES for row in ROWS),
+    BENCHMARK,
+    MODELS["cifar10-c"],
+    mean=True,
+    choice=_choice("cifar10-c"),
+)

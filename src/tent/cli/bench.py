@@ -1,0 +1,98 @@
+"""`tent bench`: run the cases of a suite that are missing."""
+
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from tent.bench.board import Board
+
+SEEDS = "Seeds of the stream's order, with commas."
+WORKERS = "Processes; the machine's threads are divided among them."
+LIMIT = "Only the first so many images of each stream: another protocol, kept apart."
+DRY = "Say what would run, and how long it should take from what the store has measured."
+MODEL = "A model of the zoo in place of the suite's own."
+
+
+def bench(
+    suite: Annotated[str | None, typer.Argument(help="A suite; without one, all are listed.")] = None,
+    seeds: Annotated[str, typer.Option(help=SEEDS)] = "0",
+    workers: Annotated[int, typer.Option(help=WORKERS, min=1)] = 1,
+    store: Annotated[Path, typer.Option(help="Folder of results, one file a case.")] = Path("results"),
+    limit: Annotated[int | None, typer.Option(help=LIMIT, min=1)] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY)] = False,
+    model: Annotated[str | None, typer.Option(help=MODEL)] = None,
+    weights: Annotated[Path | None, typer.Option(help="Weights in place of that model's own.")] = None,
+) -> None:
+    """Run a suite: what is done is skipped, a run that was killed goes on, a case that fails does not stop the rest."""
+    from tent.bench.board import Board
+    from tent.bench.plan import plan
+    from tent.bench.store import Store
+    from tent.bench.suites import named
+
+    if suite is None:
+        listed()
+        return
+    chosen = named(suite).with_model(model) if model else named(suite)
+    board = Board(plan(chosen, numbers(seeds), limit, None if weights is None else str(weights)), Store(store), workers)
+    if dry_run:
+        foretold(board)
+        return
+    worked(board, suite)
+    if board.failed:
+        raise typer.Exit(1)
+
+
+def listed() -> None:
+    """Print the suites."""
+    from tent.bench.suites import SUITES
+
+    table = Table("suite", "what it is", "cases a seed")
+    for suite in SUITES.values():
+        table.add_row(suite.name, suite.title, str(len({cell.case for cell in suite.cells((0,), None)})))
+    Console().print(table)
+
+
+def worked(board: "Board", name: str) -> None:
+    """Run what is to do, showing it, and sum it up in a line."""
+    from tent.bench.view import Lines, live
+    from tent.bench.workers import work
+
+    shown = live(board) if sys.stderr.isatty() else nullcontext(Lines())
+    try:
+        with shown as notice:
+            work(board, notice)
+    except KeyboardInterrupt:
+        print(f"tent: stopped; {_sum(board)}; the same command goes on from here", file=sys.stderr)
+        raise typer.Exit(130) from None
+    print(f"{name}: {_sum(board)}, in {board.store.folder}")
+    for task, why in board.failed[:3]:
+        print(f"tent: {task.label} failed: {why}", file=sys.stderr)
+
+
+def foretold(board: "Board") -> None:
+    """Print what would run, and how long it should take."""
+    from tent.bench.view import expected
+
+    Console().print(expected(board))
+
+
+def numbers(text: str) -> list[int]:
+    """Return the seeds, each once."""
+    try:
+        found = list(dict.fromkeys(int(part) for part in text.split(",")))
+    except ValueError:
+        raise ValueError(f"--seeds {text!r}: give whole numbers with commas, such as 0,1,2") from None
+    if min(found) < 0:
+        raise ValueError(f"--seeds {text!r}: a seed is 0 or more")
+    return found
+
+
+def _sum(board: "Board") -> str:
+    failed = f", {len(board.failed)} failed" if board.failed else ""
+    return f"{len(board.done) + board.before} of {board.total} cases done ({board.before} before){failed}"
