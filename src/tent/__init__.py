@@ -2,6 +2,7 @@
 
 from tent import losses, norm, select
 from tent.adapted import Adapted, adapt
+from tent.allocator import keep_memory
 from tent.delta import Delta
 from tent.doctor import doctor
 from tent.method import Method
@@ -20,6 +21,7 @@ __all__ = [
     "Tent",
     "adapt",
     "doctor",
+    "keep_memory",
     "losses",
     "norm",
     "select",

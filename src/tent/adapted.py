@@ -15,6 +15,8 @@ from tent.bake import bake
 from tent.delta import Delta
 from tent.engine import Engine
 from tent.evaluating import evaluating
+from tent.lean.optimizer import fused
+from tent.lean.path import path_of
 from tent.method import Method, OptimizerFactory
 from tent.methods import Tent
 from tent.norm import Stats
@@ -62,7 +64,7 @@ class Adapted(nn.Module):
                 if self.episodic:
                     self.engine.reset()
                 seen = self.engine.adapt(batch, after=self.answers == "after")
-            return detached(self.engine.method.answer(seen))
+            return self.engine.path.answer(batch, detached(self.engine.method.answer(seen)))
 
     def fit(self, batches: Iterable[Any], epochs: int = 1) -> "Adapted":
         """Adapt over a whole target set first: offline; then answer under `paused()`.
@@ -144,7 +146,10 @@ class Adapted(nn.Module):
     @contextmanager
     def _at_work(self) -> Iterator[None]:
         with self._lock, torch.inference_mode(False), evaluating(self.engine.readonly.modules):
-            yield
+            try:
+                yield
+            finally:
+                self.engine.path.ended()
 
     def _apply(self, fn: Any, recurse: bool = True) -> "Adapted":
         for tensor in [p.detach() for p in self.source.parameters()][:1]:
@@ -173,6 +178,8 @@ def adapt(
     episodic: bool = False,
     answers: Literal["before", "after"] = "before",
     logits: Picker | None = None,
+    precision: Literal["float32", "bfloat16", "float16"] = "float32",
+    lean: bool = True,
 ) -> Adapted:
     """Return a model that answers as before and improves itself on the data it is tested on.
 
@@ -185,6 +192,9 @@ def adapt(
         episodic: go back to the source before every batch.
         answers: of the pass that the (last) update was computed on, or of one more pass after it.
         logits: picks the logits, classes on axis 1, out of what the model returns.
+        precision: of convolutions and products; entropy, statistics and parameters stay in float32.
+        lean: whether to take the path that keeps less for the backward pass and is faster; its numbers are the same
+            up to the rounding of float32.
     """
     if not isinstance(method, Method):
         raise TypeError(f"method must be a Method such as tent.Tent(), got {method!r}")
@@ -202,8 +212,9 @@ def adapt(
             "episodic with one step and answers before the update would never show the update; "
             "pass answers='after' or steps=2 or more"
         )
-    factory = _factory(optimizer or method.optimizer, lr)
-    return Adapted(Engine(readonly, method, names, stats, factory, steps, logits), episodic, answers)
+    factory, path = _factory(optimizer or method.optimizer, lr), path_of(readonly.model, lean, precision)
+    factory = fused(factory) if lean else factory
+    return Adapted(Engine(readonly, method, names, stats, factory, steps, logits, path), episodic, answers)
 
 
 def _factory(optimizer: OptimizerFactory, lr: float | None) -> OptimizerFactory:

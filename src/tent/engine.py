@@ -8,12 +8,13 @@ import torch
 from torch.optim import Optimizer
 
 from tent import ranks
+from tent.lean.path import Path
 from tent.method import Method, OptimizerFactory
 from tent.mode import Moments
 from tent.norm import Stats
 from tent.outputs import Inputs, Picker, empty, finite
 from tent.readonly import ReadOnly
-from tent.run import NotFiniteError, Run, Seen
+from tent.run import NotFiniteError, Run, ScaledTooFarError, Seen
 
 
 @dataclass
@@ -27,6 +28,7 @@ class Engine:
     make_optimizer: OptimizerFactory
     steps: int = 1
     pick: Picker | None = None
+    path: Path = field(default_factory=Path)
     updates: int = 0  # batches that were learnt from
     skipped: int = 0  # batches that were answered and not learnt from
     run: Run = field(init=False)
@@ -48,7 +50,7 @@ class Engine:
                 # float32 at least: bfloat16 would round a step of 1e-3 away
                 dtype = torch.promote_types(own.dtype, torch.float32)
                 params[name] = own.detach().to(dtype, copy=True).requires_grad_()
-            run = Run(params, group=next(iter(self.readonly.groups.values()), None))
+            run = Run(params, group=next(iter(self.readonly.groups.values()), None), scale=self.path.scale)
             optimizer = self.make_optimizer(list(params.values())) if params else None
             self.method.start(self.readonly.model, params, run)
         return run, optimizer
@@ -56,7 +58,9 @@ class Engine:
     def see(self, batch: Inputs, grad: bool = False, observe: bool = False) -> Seen:
         """Run one pass at the parameters and statistics of now; observed, it tells every layer's moments."""
         with torch.set_grad_enabled(grad):
-            output, forward = self.readonly.run(batch, self.run.params, self.stats, self.run.moments, observe)
+            output, forward = self.readonly.run(
+                batch, self.run.params, self.stats, self.run.moments, observe, self.path
+            )
         self.run.forward = forward if grad else None
         return Seen(batch, output, forward.features, self.pick, forward.moments)
 
@@ -81,11 +85,7 @@ class Engine:
         restore, before = self.run.kept(optimizer) if late else None, self.run.updates
         try:
             for _ in range(self.steps):
-                seen = self.see(batch, grad=True)
-                moments = self._remembered(seen)
-                with torch.enable_grad():
-                    self.method.step(seen, self.run, optimizer)
-                self.run.moments = moments
+                seen = self._stepped(batch, optimizer)
             if after:
                 seen = self.see(batch)
         except BaseException:
@@ -94,6 +94,18 @@ class Engine:
             raise
         self.updates += self.run.updates > before
         return seen
+
+    def _stepped(self, batch: Inputs, optimizer: Optimizer) -> Seen:
+        while True:
+            seen = self.see(batch, grad=True)
+            moments = self._remembered(seen)
+            try:
+                with torch.enable_grad():
+                    self.method.step(seen, self.run, optimizer)
+            except ScaledTooFarError:
+                continue  # at a smaller scale, which has an end
+            self.run.moments = moments
+            return seen
 
     def _normalised(self, batch: Inputs) -> Seen:
         seen = self.see(batch)

@@ -10,6 +10,8 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from tent import ranks
+from tent.lean import FUNCTIONS, Buffers
+from tent.lean.norm import batch_norm, fixed
 from tent.norm import Stats
 
 
@@ -84,6 +86,7 @@ class Forward:
     groups: Mapping[str, Any] = field(default_factory=dict)  # of the layers that are in step across ranks
     head: int = 0  # id of the last layer's weight
     observe: bool = False  # leave the moments of every layer behind, not only those to be remembered
+    buffers: Buffers | None = None  # for the lean path; without them torch's own functions are used
     features: Tensor | None = None  # what the last layer was given
     moments: dict[str, Moments] = field(default_factory=dict)
 
@@ -106,7 +109,13 @@ class Mode(TorchFunctionMode):
             return self._normalised(INSTANCE_NORMS[func](*args, **(kwargs or {})), across=False)
         if kwargs:
             kwargs = dict(zip(kwargs, self._swapped(kwargs.values()), strict=True))
-        return func(*self._swapped(args), **(kwargs or {}))
+        args = self._swapped(args)
+        buffers = self.forward.buffers
+        if buffers is not None and func in FUNCTIONS:
+            done = FUNCTIONS[func](buffers, *args, **(kwargs or {}))
+            if done is not NotImplemented:
+                return done
+        return func(*args, **(kwargs or {}))
 
     def _swapped(self, values: Any) -> Any:
         get = self.forward.stand_ins.get
@@ -115,7 +124,7 @@ class Mode(TorchFunctionMode):
     def _nested(self, values: Any) -> Any:
         return type(values)(self._swapped(values))
 
-    def _normalised(self, call: Call, across: bool) -> Tensor:
+    def _normalised(self, call: Call, across: bool) -> Any:
         forward = self.forward
         name = forward.layers.get(id(call.running_mean)) or forward.layers.get(id(call.weight), "")
         call = Call._make(self._swapped(call))
@@ -130,10 +139,14 @@ class Mode(TorchFunctionMode):
         if share == 1.0 and group is None:
             if forward.observe and across and count:
                 forward.moments[name] = _moments(x.detach(), across)
+            if across and forward.buffers is not None:
+                done = batch_norm(forward.buffers, x, call.weight, call.bias, call.eps)
+                if done is not NotImplemented:
+                    return done
             return _whole(call, across)
         return self._blended(call, name, share, across, group)
 
-    def _blended(self, call: Call, name: str, share: float, across: bool, group: Any) -> Tensor:
+    def _blended(self, call: Call, name: str, share: float, across: bool, group: Any) -> Any:
         forward = self.forward
         prior = forward.moments.get(name) if forward.stats.remembers else None
         prior = prior or forward.remembered.get(name)
@@ -150,17 +163,20 @@ class Mode(TorchFunctionMode):
             raise ValueError(f"the batch norm {name or 'at hand'} has no statistics for an empty batch; bring a sample")
         if across and name and (forward.observe or forward.stats.remembers):
             forward.moments[name] = Moments(mean.detach(), var.detach(), count)
-        return _affine(call, mean, var) if share > 0.0 or prior else _fixed(call)
+        return _affine(call, mean, var) if share > 0.0 or prior else self._fixed(call)
+
+    def _fixed(self, call: Call) -> Any:
+        x, mean, var, weight, bias, *_ = call
+        if self.forward.buffers is not None and mean is not None and var is not None:
+            done = fixed(self.forward.buffers, x, mean, var, weight, bias, call.eps)
+            if done is not NotImplemented:
+                return done
+        return torch.batch_norm(x, weight, bias, mean, var, False, 0.0, call.eps, torch.backends.cudnn.enabled)
 
 
 def _whole(call: Call, across: bool) -> Tensor:
     norm = torch.batch_norm if across else torch.instance_norm
     return norm(call.input, call.weight, call.bias, None, None, True, 0.0, call.eps, torch.backends.cudnn.enabled)
-
-
-def _fixed(call: Call) -> Tensor:
-    x, mean, var, weight, bias, *_ = call
-    return torch.batch_norm(x, weight, bias, mean, var, False, 0.0, call.eps, torch.backends.cudnn.enabled)
 
 
 def _moments(x: Tensor, across: bool) -> Moments:

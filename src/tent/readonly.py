@@ -9,6 +9,7 @@ from torch.nn.parallel import DataParallel, DistributedDataParallel
 
 from tent import ranks
 from tent.delta import fingerprint
+from tent.lean.path import Path
 from tent.mode import Forward, Mode, Moments
 from tent.norm import Source, Stats
 from tent.outputs import Inputs
@@ -79,16 +80,30 @@ class ReadOnly:
         stats: Stats,
         moments: Mapping[str, Moments],
         observe: bool = False,
+        path: Path = Path(),  # noqa: B008 (as torch itself would, and never written to)
     ) -> tuple[Any, Forward]:
         """Run one pass at these parameters and statistics; gradients, if enabled, reach the given parameters alone.
 
         The caller holds the modules in eval mode, since a backward pass may need them so too.
         """
         head = id(self.parameter(self.head)) if self.head else 0
-        forward = Forward(stats, self._stand_ins(params), self._layers(), moments, self.groups, head, observe)
-        args, kwargs = inputs
-        with Mode(forward):
-            return self.model(*args, **kwargs), forward
+        stand_ins, layers = self._stand_ins(params), self._layers()
+
+        def once(inputs: Inputs) -> tuple[Any, Forward]:
+            forward = Forward(stats, stand_ins, layers, moments, self.groups, head, observe, path.buffers)
+            args, kwargs = inputs
+            with Mode(forward), path.autocast():
+                return path.widened(self.model(*args, **kwargs)), forward
+
+        if not path.images_last:
+            return once(inputs)
+        try:
+            return once(path.inputs(inputs))
+        except RuntimeError as error:
+            if "view size is not compatible" not in str(error):
+                raise
+            path.images_last = False  # the model views its images in a shape that this layout does not allow
+            return once(inputs)
 
     def _stand_ins(self, params: Mapping[str, Tensor]) -> dict[int, Tensor]:
         stand_ins = {}

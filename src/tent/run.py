@@ -1,6 +1,7 @@
 """One pass and the run it belongs to: what was seen, and what an adaptation holds beside its source model."""
 
 import copy
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,10 @@ from tent.outputs import Inputs, Picker, logits_of
 
 class NotFiniteError(ArithmeticError):
     """A loss or gradient is not finite, so nothing may move."""
+
+
+class ScaledTooFarError(ArithmeticError):
+    """A scaled gradient is not finite; the scale is smaller now, and the pass is to be made again."""
 
 
 @dataclass
@@ -52,6 +57,7 @@ class Run:
     memory: dict[str, Any] = field(default_factory=dict)  # whatever a method keeps between batches
     group: Any = None  # the process group that updates in step
     loss: float | None = None  # of the last update
+    scale: float = 1.0  # of the loss in the backward pass, for a precision in which small gradients vanish
     updates: int = 0  # gradients that were good to take
     again: Callable[[], Seen] | None = None  # the batch at hand once more, at the parameters as they are now
     forward: Forward | None = None  # the pass at hand
@@ -62,19 +68,25 @@ class Run:
         if not loss.requires_grad:
             raise RuntimeError("the loss does not depend on what adapts; does the model's forward turn gradients off?")
         with Mode(replace(self.forward, moments={})) if self.forward else nullcontext():
-            _backward(loss, params)
+            _backward(loss * self.scale if self.scale != 1.0 else loss, params)
         gradients = [param.grad for param in params if param.grad is not None]
-        norms = torch.stack([loss.detach().float(), *(gradient.norm().float() for gradient in gradients)])
-        fine = bool(norms.isfinite().all())
+        if self.scale != 1.0:
+            torch._foreach_div_(gradients, self.scale)
+        norms = [norm.float() for norm in torch._foreach_norm(gradients)]
+        value, *sizes = torch.stack([loss.detach().float(), *norms]).tolist()  # one wait for the device
+        fine = all(map(math.isfinite, (value, *sizes)))
         if self.group is not None:
             fine = ranks.agreed(fine, self.group)
         if not fine:
             for param in params:
                 param.grad = None
+            if self.scale > 1.0 and math.isfinite(value):
+                self.scale /= 4
+                raise ScaledTooFarError(f"scaled down to {self.scale}")
             raise NotFiniteError("its loss or gradient is not finite")
         if self.group is not None:
             ranks.averaged(gradients, self.group)
-        self.loss, self.updates = loss.item(), self.updates + 1
+        self.loss, self.updates = value, self.updates + 1
 
     def tensors(self) -> dict[str, Tensor]:
         """Return copies of what moved and of the remembered statistics, under their names in the model's state_dict."""

@@ -25,6 +25,7 @@ def protocol(case: Case, adapted: Adapted, stream: Stream, learnt: Stream) -> di
         "reset": "before every batch" if adapted.episodic else "before the stream, never in it",
         "answers": answers(case) if engine.names else "no update",
         "steps": f"{case.steps} a batch",
+        "precision": "float32",
         "optimizer": type(engine.optimizer).__name__ if engine.optimizer else "none",
         "lr": f"{groups['lr']:g}" if groups else "none",
         "updates": f"{adapted.updates:,} batches learnt from, {adapted.skipped:,} passed over",

@@ -11,6 +11,7 @@ from time import sleep
 
 import torch
 
+from tent.allocator import keep_memory
 from tent.bench.attempt import attempt
 from tent.bench.board import Board
 from tent.bench.plan import Task, file_for
@@ -123,6 +124,7 @@ def serve(pipe: Connection, folder: os.PathLike[str], since: str, threads: int) 
     """Run the cases that come through a pipe, until it closes or the process at its other end is gone."""
     threading.Thread(target=_outlive_nobody, daemon=True).start()
     torch.set_num_threads(threads)
+    keep_memory()
     store = Store(folder)  # type: ignore[arg-type]
     while True:
         try:

@@ -6,6 +6,7 @@ from typing import NoReturn
 
 import typer
 
+from tent.allocator import keep_memory
 from tent.cli import adapt, bench, data, demo, doctor, train
 
 app = typer.Typer(
@@ -24,6 +25,7 @@ app.add_typer(data.app, name="data")
 
 def run(arguments: Sequence[str]) -> None:
     """Call the command that the arguments name; what a user can mend is said in one line."""
+    keep_memory()
     try:
         code = app(list(arguments) or ["--help"], standalone_mode=False)
     except typer.Abort:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from tent.adapted import adapt
@@ -61,7 +60,6 @@ def demo(track: Track, seed: int = 0, types: Sequence[str] = FIVE) -> Shown:
         found: dict[str, list[NDArray[np.int64]]] = {name: [] for name in runs}
         labels = []
         for x, y in track(stream, kind.replace("_", " "), len(stream)):
-            x = x.contiguous(memory_format=torch.channels_last)  # the faster layout for this network on a CPU
             for name, run in runs.items():
                 found[name].append(run(x).argmax(1).numpy())
             labels.append(y.numpy() if y is not None else np.empty(0, np.int64))

@@ -1,0 +1,72 @@
+"""A batch norm over the batch's own statistics: it keeps its input, and nothing else of that size."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+from tent.lean.buffers import Buffers
+from tent.lean.layout import as_laid_out, dense
+from tent.lean.origin import Line, mark, wide
+from tent.lean.sums import moments, sums
+
+WIDE_TYPES = (torch.float32, torch.float64)  # torch's own kernel takes narrow inputs with wide statistics
+
+
+def batch_norm(buffers: Buffers, x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Any:
+    """Normalise by the statistics of the batch."""
+    if x.dtype not in WIDE_TYPES or not dense(x):
+        return NotImplemented
+    y, scale, shift = BatchNorm.apply(x, weight, bias, eps, buffers)
+    return mark(y, Line(x.detach(), scale, shift)) if y.requires_grad else y
+
+
+def fixed(buffers: Buffers, x: Tensor, mean: Tensor, var: Tensor, weight: Any, bias: Any, eps: float) -> Any:
+    """Normalise by given statistics, where no gradient is wanted."""
+    wanted = torch.is_grad_enabled() and (x.requires_grad or (weight is not None and weight.requires_grad))
+    if wanted or x.dtype not in WIDE_TYPES or not dense(x):
+        return NotImplemented
+    scale, shift = _line(mean, torch.rsqrt(var + eps), weight, bias)
+    return Line(x, scale, shift).again(buffers)
+
+
+class BatchNorm(Function):
+    """The batch norm and its gradient, both in buffers that are used again."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Any, bias: Any, eps: float, buffers: Buffers) -> tuple[Tensor, ...]:
+        """Return the normalised input, and the scale and shift that made it."""
+        mean, var = moments(x)
+        inverse = torch.rsqrt(var + eps)
+        scale, shift = _line(mean, inverse, weight, bias)
+        ctx.save_for_backward(x, weight, mean, inverse)
+        ctx.buffers = buffers
+        ctx.mark_non_differentiable(scale, shift)
+        ctx.set_materialize_grads(False)
+        return Line(x, scale, shift).again(buffers), scale, shift
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor | None, *_: Any) -> tuple[Tensor | None, ...]:
+        """Return the gradients of the input, the weight and the bias."""
+        if grad is None:
+            return (None,) * 5
+        x, weight, mean, inverse = ctx.saved_tensors
+        grad = as_laid_out(x, grad, ctx.buffers)
+        dweight, dbias = sums(grad, x, mean, inverse)
+        dx = None
+        if ctx.needs_input_grad[0]:
+            values = x.numel() // x.shape[1]
+            scale = inverse if weight is None else inverse * weight
+            slope = -scale * inverse * dweight / values
+            dx = Line(x, slope, -scale * dbias / values - slope * mean).again(ctx.buffers)
+            dx.addcmul_(grad, wide(scale, x))
+        wanted = ctx.needs_input_grad
+        return dx, dweight if wanted[1] else None, dbias if wanted[2] else None, None, None
+
+
+def _line(mean: Tensor, inverse: Tensor, weight: Tensor | None, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+    scale = inverse if weight is None else inverse * weight
+    return scale, -mean * scale if bias is None else bias - mean * scale

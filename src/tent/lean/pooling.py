@@ -1,0 +1,111 @@
+"""Pooling that keeps the shape of its input, and of a maximum its place in the window in one byte."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+from tent.lean.buffers import Buffers
+from tent.lean.layout import dense
+
+aten = torch.ops.aten
+
+
+def average(buffers: Buffers, input: Tensor, *how: Any, **more: Any) -> Any:
+    """Return what torch's avg_pool2d does."""
+    if not _wanted(input):
+        return NotImplemented
+    return Average.apply(input, how, more)
+
+
+def maximum(
+    buffers: Buffers,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """Return what torch's max_pool2d does."""
+    kernel = _pair(kernel_size)
+    if not _wanted(input) or return_indices or kernel[0] * kernel[1] > 256:
+        return NotImplemented
+    how = (kernel, _pair(stride) if stride else kernel, _pair(padding), _pair(dilation), ceil_mode)
+    return Maximum.apply(input, *how)
+
+
+class Average(Function):
+    """The mean of each window."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, how: tuple[Any, ...], more: dict[str, Any]) -> Tensor:
+        """Return the means."""
+        ctx.laid_out, ctx.how = (x.shape, x.stride()), _average_arguments(*how, **more)
+        return aten.avg_pool2d(x, *ctx.how)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the gradient of the input, of which only the shape matters."""
+        return aten.avg_pool2d_backward(grad, _unread(ctx.laid_out, grad), *ctx.how), None, None
+
+
+class Maximum(Function):
+    """The largest value of each window."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, *how: Any) -> Tensor:
+        """Return the maxima; kept is their place in the window."""
+        y, places = aten.max_pool2d_with_indices(x, *how)
+        ctx.laid_out, ctx.how = (x.shape, x.stride()), how
+        (_, across), stride, padding, dilation, _ = how
+        top, left = _corners(places, stride, padding)
+        row, column = places // x.shape[-1] - top, places % x.shape[-1] - left
+        ctx.save_for_backward((row // dilation[0] * across + column // dilation[1]).to(torch.uint8))
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the gradient at the places of the maxima."""
+        inside, width = ctx.saved_tensors[0].long(), ctx.laid_out[0][-1]
+        (_, across), stride, padding, dilation, _ = ctx.how
+        top, left = _corners(inside, stride, padding)
+        places = (inside // across * dilation[0] + top) * width + inside % across * dilation[1] + left
+        unread = _unread(ctx.laid_out, grad)
+        return aten.max_pool2d_with_indices_backward(grad, unread, *ctx.how, places), *(None,) * len(ctx.how)
+
+
+def _corners(y: Tensor, stride: tuple[int, int], padding: tuple[int, int]) -> tuple[Tensor, Tensor]:
+    # the row and the column of the input at which each window begins
+    rows, columns = (torch.arange(size, device=y.device) for size in y.shape[-2:])
+    return rows[:, None] * stride[0] - padding[0], columns * stride[1] - padding[1]
+
+
+def _average_arguments(
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> tuple[Any, ...]:
+    kernel = _pair(kernel_size)
+    return kernel, _pair(stride) if stride else kernel, _pair(padding), ceil_mode, count_include_pad, divisor_override
+
+
+def _wanted(x: Tensor) -> bool:
+    return torch.is_grad_enabled() and x.requires_grad and dense(x) and x.dim() == 4
+
+
+def _unread(laid_out: Any, grad: Tensor) -> Tensor:
+    return torch.empty_strided(*laid_out, dtype=grad.dtype, device=grad.device)
+
+
+def _pair(value: Any) -> tuple[int, int]:
+    first, *rest = (value,) if isinstance(value, int) else tuple(value)
+    return first, rest[0] if rest else first

@@ -1,0 +1,62 @@
+"""Sums over a batch, a value a channel, by torch's own kernels and as exact with channels last as without.
+
+With channels last those kernels add up a channel's values one after another in float32, and lose digits over a
+hundred thousand of them. Here neighbouring pixels count as channels of their own, so that each sum is short, and the
+sums of one channel are added up in float64.
+"""
+
+import torch
+from torch import Tensor
+
+SHORT = 256  # values in one sum, at least
+WIDE = 1 << 12  # channels to keep sums of, at most: they stay in the innermost cache
+
+
+def moments(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the mean and the variance of each channel, over all else."""
+    parts, channels = _parts(x), x.shape[1]
+    mean, var = torch.batch_norm_update_stats(_apart(x, parts), None, None, 0.0)
+    if parts == 1:
+        return mean, var
+    means = mean.double().view(parts, channels)
+    whole = means.mean(0)
+    spread = var.double().view(parts, channels).mean(0) + (means - whole).square().mean(0)
+    return whole.to(mean.dtype), spread.to(var.dtype)
+
+
+def sums(grad: Tensor, x: Tensor, mean: Tensor, inverse: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the sum of grad times the normalised x, and the sum of grad, of each channel."""
+    parts, channels = _parts(x), x.shape[1]
+    _, first, second = torch.ops.aten.native_batch_norm_backward(
+        _apart(grad, parts),
+        _apart(x, parts),
+        None,
+        None,
+        None,
+        mean.repeat(parts),
+        inverse.repeat(parts),
+        True,
+        0.0,
+        [False, True, True],
+    )
+    if parts == 1:
+        return first, second
+    return tuple(each.double().view(parts, channels).sum(0).to(each.dtype) for each in (first, second))
+
+
+def _parts(x: Tensor) -> int:
+    if x.is_contiguous() or x.dim() != 4:
+        return 1
+    rows = x.numel() // x.shape[1]
+    parts = rows & -rows  # the largest power of two in it
+    while parts > 1 and (rows // parts < SHORT or parts * x.shape[1] > WIDE):
+        parts //= 2
+    return parts
+
+
+def _apart(x: Tensor, parts: int) -> Tensor:
+    if parts == 1:
+        return x
+    channels = x.shape[1] * parts
+    rows = x.numel() // channels
+    return x.as_strided((1, channels, rows, 1), (x.numel(), 1, channels, channels))
