@@ -55,8 +55,8 @@ class Convolution(Function):
         """Return what torch.convolution does."""
         ctx.save_for_backward(weight)
         ctx.how, ctx.laid_out = how, (x.shape, x.stride())
-        x, weight, bias = (None if t is None else t.to(_narrow(x)) for t in (x, weight, bias))
-        return torch.convolution(x, weight, bias, *how)
+        dtype = _narrow(x)
+        return torch.convolution(x.to(dtype), weight.to(dtype), None if bias is None else bias.to(dtype), *how)
 
     @staticmethod
     @once_differentiable

@@ -42,7 +42,7 @@ class Average(Function):
     """The mean of each window."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, how: tuple[Any, ...], more: dict[str, Any]) -> Tensor:
+    def forward(ctx: Any, x: Tensor, how: tuple[Any, ...], more: dict[str, Any]) -> Any:
         """Return the means."""
         ctx.laid_out, ctx.how = (x.shape, x.stride()), _average_arguments(*how, **more)
         return aten.avg_pool2d(x, *ctx.how)
@@ -58,7 +58,7 @@ class Maximum(Function):
     """The largest value of each window."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, *how: Any) -> Tensor:
+    def forward(ctx: Any, x: Tensor, *how: Any) -> Any:
         """Return the maxima; kept is their place in the window."""
         y, places = aten.max_pool2d_with_indices(x, *how)
         ctx.laid_out, ctx.how = (x.shape, x.stride()), how
