@@ -1,0 +1,146 @@
+"""A Tent step of ours against the published recipe's, and inference: seconds and saved bytes, interleaved, as ratios.
+
+Two processes do the work in turn, one of them after `tent.keep_memory()`, which is for a whole process and for good.
+"""
+
+import argparse
+import json
+import multiprocessing
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import torch
+from networks import NETWORKS, Plain, made
+from torch import Tensor, nn
+
+import tent
+from tent.disk import whole
+from tent.memory import readable, saved
+from tent.train.card import hardware, versions
+
+WARM_UP = 2  # rounds that are not counted
+STEPS = ("plain step", "ours", "ours, bfloat16")  # whose saved bytes are counted
+NAMES = ("plain inference", "Source", "BN", *STEPS)
+KEPT = ("ours", "ours, bfloat16")  # measured once more where memory is kept
+
+
+def subjects(model: nn.Module) -> dict[str, Callable[[Tensor], Any]]:
+    """Return everything that is measured, by name."""
+
+    def plain_inference(x: Tensor) -> Any:
+        with torch.inference_mode():
+            return model(x)
+
+    found: dict[str, Callable[[Tensor], Any]] = {"plain inference": plain_inference}
+    found["Source"] = tent.adapt(model, tent.Source())
+    if any(isinstance(module, nn.BatchNorm2d) for module in model.modules()):
+        found["BN"] = tent.adapt(model, tent.BN())
+    found["plain step"] = Plain(model)
+    found["ours"] = tent.adapt(model)
+    found["ours, bfloat16"] = tent.adapt(model, precision="bfloat16")
+    return found
+
+
+def kept_for_backward(step: Any, model: nn.Module, x: Tensor) -> int:
+    """Return the bytes that one step saves between its forward and its backward pass, weights apart."""
+    own = step.model if isinstance(step, Plain) else step
+    with saved([*model.parameters(), *model.buffers(), *own.parameters()]) as count:
+        step(x)
+    return count.bytes
+
+
+def serve(pipe: Connection, keeps: bool, threads: int) -> None:
+    """Time what the other end asks for: a network first, then its subjects one by one."""
+    torch.set_num_threads(threads)
+    if keeps and not tent.keep_memory():
+        raise OSError("memory can be kept with glibc alone")
+    model, x, found = nn.Module(), torch.empty(0), dict[str, Callable[[Tensor], Any]]()
+    for what, name in iter(pipe.recv, None):
+        if what == "network":
+            found.clear()
+            model, x = made(name)
+            found = subjects(model)
+            pipe.send([*found])
+        elif what == "bytes":
+            pipe.send(kept_for_backward(found[name], model, x))
+        else:
+            start = time.perf_counter()
+            found[name](x)
+            pipe.send(time.perf_counter() - start)
+
+
+class Process:
+    """A process that times steps."""
+
+    def __init__(self, keeps: bool, threads: int) -> None:
+        self.pipe, theirs = multiprocessing.Pipe()
+        context = multiprocessing.get_context("spawn")
+        context.Process(target=serve, args=(theirs, keeps, threads), daemon=True).start()
+
+    def ask(self, what: str, name: str) -> Any:
+        self.pipe.send((what, name))
+        return self.pipe.recv()
+
+
+def measured(name: str, plain: Process, keeping: Process, repeats: int) -> dict[str, Any]:
+    """Return the medians of a network: seconds by subject and process, and bytes of what is saved."""
+    asked = [(plain, subject, subject) for subject in plain.ask("network", name)]
+    keeping.ask("network", name)
+    asked += [(keeping, subject, f"{subject}, memory kept") for subject in KEPT]
+    times: dict[str, list[float]] = {label: [] for _, _, label in asked}
+    for i in range(WARM_UP + repeats):
+        turn = i % len(asked)  # each comes first in its turn
+        for process, subject, label in asked[turn:] + asked[:turn]:
+            seconds = process.ask("step", subject)
+            if i >= WARM_UP:
+                times[label].append(seconds)
+        print(f"\r{name}: round {i + 1} of {WARM_UP + repeats} ", end="", file=sys.stderr, flush=True)
+    print("\r" + " " * 60, end="\r", file=sys.stderr)
+    return {
+        "seconds": {label: statistics.median(found) for label, found in times.items()},
+        "bytes": {step: plain.ask("bytes", step) for step in STEPS},
+    }
+
+
+def shown(name: str, found: dict[str, Any]) -> str:
+    """Return a network's line of the table."""
+    seconds, saved_bytes = found["seconds"], found["bytes"]
+    base = seconds["plain step"]
+    times = [*NAMES[:3], "ours", "ours, memory kept", "ours, bfloat16"]
+    cells = [f"{base:.3f} s", *(f"{seconds[each] / base:.2f}" if each in seconds else "" for each in times)]
+    cells += [readable(saved_bytes["plain step"])]
+    cells += [f"{saved_bytes[each] / saved_bytes['plain step']:.2f}" for each in STEPS[1:]]
+    cells += [f"{seconds['ours'] / seconds['Source']:.2f}"]
+    return f"| {name} | " + " | ".join(cells) + " |"
+
+
+HEAD = """| | plain step | inference | Source | BN | ours | ours, kept | bfloat16 | saved | ours | bfloat16 | step / Source |
+|---|---|---|---|---|---|---|---|---|---|---|---|"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=11)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--only", nargs="*", default=[*NETWORKS], choices=[*NETWORKS])
+    parser.add_argument("--out", type=Path, default=Path("step.json"))
+    options = parser.parse_args()
+    plain, keeping = (Process(keeps, options.threads) for keeps in (False, True))
+    print("times and saved bytes as shares of the plain step's; medians of", options.repeats, "\n")
+    print(HEAD)
+    report: dict[str, Any] = {"versions": versions(), "hardware": hardware(torch.device("cpu"))}
+    report |= {"threads": options.threads, "repeats": options.repeats, "networks": {}}
+    for name in options.only:
+        report["networks"][name] = measured(name, plain, keeping, options.repeats)
+        print(shown(name, report["networks"][name]), flush=True)
+    with whole(options.out) as path:
+        path.write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
