@@ -158,6 +158,15 @@ def test_another_model_is_not_held_beside_the_papers(tmp_path: Path) -> None:
     assert made.title.endswith("model other")
 
 
+def test_the_papers_figures_of_whole_streams_are_not_passed_off_as_of_a_part(tmp_path: Path) -> None:
+    store, suite = Store(tmp_path), SUITES["digits"]
+    for cell in suite.cells((0,), 64):
+        store.put(result(cell.case, 0.5))
+    made = table(read(suite, store.all(), Wanted(limit=64)))
+    assert "Ours are of the first 64 images of each stream, the paper's of all of them." in made.remarks
+    assert made.title.endswith("the first 64 images of each stream")
+
+
 def test_every_published_figure_has_its_place_in_a_suite() -> None:
     for name, parts in PAPER.items():
         if name in SUITES:
@@ -185,7 +194,7 @@ def test_terms_are_common_by_row_by_column_or_neither(tmp_path: Path) -> None:
     suite = tiny()
     words = {
         "order": "shuffled by seed {seed}",
-        "data": "cifar {column} 5",
+        "data": "cifar {column} 5 (made with seed 0)",
         "method": "{row}",
         "size": "{length} images",
         "mixed": "{row}{length}",
@@ -201,7 +210,7 @@ def test_terms_are_common_by_row_by_column_or_neither(tmp_path: Path) -> None:
         for cell in suite.cells((0, 1), None)
     ]
     found = terms(read(suite, kept(tmp_path, *results).all()))
-    assert found.common == {"order": "shuffled by its seed", "data": "cifar [its column] 5"}
+    assert found.common == {"order": "shuffled by its seed", "data": "cifar [its column] 5 (made with seed 0)"}
     assert found.by_row == {"first": {"method": "first"}, "second": {"method": "second"}}
     assert found.by_column == {"one": {"size": "set-0 images"}, "two": {"size": "set-1 images"}}
     assert found.varied == {"mixed": "firstset-0 / firstset-1 / secondset-0 / secondset-1"}

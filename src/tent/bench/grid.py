@@ -1,8 +1,8 @@
 """A suite's results as a grid: rows by columns, each entry over its seeds, with what is missing and what failed."""
 
-import math
 import re
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tent.bench.case import Case, Data
@@ -92,7 +92,7 @@ class Grid:
         """Return the mean error over the row's columns, of the seeds that have them all; None if no seed has."""
         entries = [entry for (name, _), entry in self.entries.items() if name == row]
         whole = [seed for seed in self.seeds if all(seed in entry.done for entry in entries)]
-        means = {seed: _mean([entry.done[seed].metrics["error"] for entry in entries]) for seed in whole}
+        means = {seed: statistics.mean(entry.done[seed].metrics["error"] for entry in entries) for seed in whole}
         return figure_of(means)
 
     def compute(self, row: str, column: str | None = None) -> float | None:
@@ -107,11 +107,6 @@ def figure_of(values: Mapping[int, float]) -> Figure | None:
     """Return the mean and the spread of one value a seed; None of no values."""
     if not values:
         return None
-    mean = _mean(list(values.values()))
-    apart = sum((value - mean) ** 2 for value in values.values())
-    spread = math.sqrt(apart / (len(values) - 1)) if len(values) > 1 else None
-    return Figure(mean, spread, tuple(values))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
+    # exact sums, so that the spread of equal values is zero
+    spread = statistics.stdev(values.values()) if len(values) > 1 else None
+    return Figure(statistics.mean(values.values()), spread, tuple(values))

@@ -145,6 +145,8 @@ def _remarks(grid: Grid) -> tuple[str, ...]:
     if not parts:
         return ()
     said = [f"The paper's figures: {CITATION}, {' and '.join(part.where for part in parts)}."]
+    if grid.limit is not None:
+        said.append(f"Ours are of the first {grid.limit:,} images of each stream, the paper's of all of them.")
     for part in parts:
         if part.note:
             said.append(f"{part.note[0].upper()}{part.note[1:]}.")

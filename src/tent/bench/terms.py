@@ -74,7 +74,7 @@ def _sayings(grid: Grid) -> dict[str, list[_Said]]:
             for word in words:
                 value = str(result.protocol.get(word, ""))  # a word that some leave out is not common to all
                 if len(grid.seeds) > 1:
-                    value = re.sub(rf"\bseed {seed}\b", "its seed", value)
+                    value = re.sub(rf"\bshuffled by seed {seed}\b", "shuffled by its seed", value)
                 if len(grid.columns) > 1:
                     value = re.sub(rf"\b{re.escape(column)}\b", "[its column]", value)
                 found[word].append(_Said(row, column, value))

@@ -30,4 +30,5 @@ def report(
     text = page(found, alerts)
     with whole(out.absolute()) as beside:
         beside.write_text(text, encoding="utf-8", newline="\n")
-    typer.echo(f"{out}: {len(found)} tables of {', '.join(dict.fromkeys(grid.name for grid in found))}")
+    tables = f"{len(found)} table{'s' if len(found) > 1 else ''}"
+    typer.echo(f"{out}: {tables} of {', '.join(dict.fromkeys(grid.name for grid in found))}")

@@ -3,13 +3,26 @@
 import math
 from typing import Any
 
-from tent.bench.figures.style import GROUND, INK, LETTER, SMALL, TEXT, Look, box, canvas, heading, heading_height, looks
+from tent.bench.figures.style import (
+    GROUND,
+    INK,
+    LETTER,
+    SMALL,
+    TEXT,
+    Look,
+    box,
+    canvas,
+    clipped,
+    heading,
+    heading_height,
+    looks,
+)
 from tent.bench.grid import Figure, Grid
 from tent.bench.paper import MEAN
 from tent.bench.terms import shown
 
 BAR = 0.115  # inches, at least
-LEFT, RIGHT, BELOW, LINE = 0.62, 0.12, 0.5, 0.175  # inches
+LEFT, RIGHT, BELOW, LINE, KEY = 0.62, 0.12, 0.5, 0.175, 0.38  # inches
 
 
 def bars(grid: Grid, width: float = 9.5, title: str = "") -> Any:
@@ -20,7 +33,7 @@ def bars(grid: Grid, width: float = 9.5, title: str = "") -> Any:
     panels = math.ceil(len(groups) / max(1, int((width - LEFT - RIGHT) / least)))
     each = math.ceil(len(groups) / panels)
     above, high = heading_height(title, width - LEFT), 1.7 if width > 5 else 1.25
-    legend = math.ceil(len(_handles(grid)) / _columns(grid, width)) * LINE + 0.1
+    legend = math.ceil(len(_handles(grid, width)) / _columns(grid, width)) * LINE + 0.1
     drawn = canvas(width, above + legend + panels * (high + BELOW))
     top = max(_reach(grid, row, group) for row in grid.rows for group in groups) * 1.06 or 1.0
     for i in range(panels):
@@ -65,12 +78,13 @@ def _bar(axis: Any, at: float, wide: float, found: Figure, look: Look) -> None:
         axis.errorbar(at, 100 * found.mean, 100 * found.spread, color=INK, capsize=1.6, linewidth=0.8)
 
 
-def _handles(grid: Grid) -> list[Any]:
+def _handles(grid: Grid, width: float) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
+    room = width - LEFT - RIGHT - KEY
     handles: list[Any] = [
-        Patch(facecolor=look.colour, hatch=look.hatch, edgecolor=INK, linewidth=0.5, label=shown(row))
+        Patch(facecolor=look.colour, hatch=look.hatch, edgecolor=INK, linewidth=0.5, label=clipped(row, room))
         for row, look in looks(grid.rows).items()
     ]
     if any(grid.paper(row, group) is not None for row in grid.rows for group in (*grid.columns, MEAN)):
@@ -82,7 +96,7 @@ def _handles(grid: Grid) -> list[Any]:
 def _legend(drawn: Any, grid: Grid, above: float) -> None:
     width, height = drawn.get_size_inches()
     drawn.legend(
-        handles=_handles(grid),
+        handles=_handles(grid, width),
         loc="upper left",
         bbox_to_anchor=(LEFT / width, 1 - above / height),
         ncols=_columns(grid, width),
@@ -98,7 +112,7 @@ def _legend(drawn: Any, grid: Grid, above: float) -> None:
 
 def _columns(grid: Grid, width: float) -> int:
     longest = max(len(row) for row in (*grid.rows, "the paper"))
-    return max(1, int((width - LEFT - RIGHT + 0.1) / (longest * LETTER + 0.38)))
+    return max(1, int((width - LEFT - RIGHT + 0.1) / (longest * LETTER + KEY)))
 
 
 def _reach(grid: Grid, row: str, group: str) -> float:
@@ -113,4 +127,4 @@ def _gap(grid: Grid, row: str, group: str) -> str:
 
 
 def _label(group: str) -> str:
-    return group.replace("_", "\n").replace(" ", "\n")
+    return "\n".join(clipped(word, 1.2) for word in shown(group).split())

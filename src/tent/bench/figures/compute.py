@@ -17,7 +17,7 @@ STEPS = ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.2, 1.5, 1.8, 2.2, 
 def compute(grid: Grid, width: float = 9.5, title: str = "") -> Any:
     """Draw the mean error against seconds, on a logarithmic axis; a panel a column where a mean says nothing."""
     groups = [MEAN] if grid.mean else list(grid.columns)
-    names = beside(grid.rows)
+    names = beside(grid.rows, width)
     across = max(1, min(len(groups), int(width / (LEFT + names + 1.7))))
     down, each = math.ceil(len(groups) / across), min(width / across, LEFT + names + WIDEST)
     width = across * each
@@ -26,12 +26,12 @@ def compute(grid: Grid, width: float = 9.5, title: str = "") -> Any:
     for i, group in enumerate(groups):
         left, top = (i % across) * each, above + (i // across) * (ABOVE + high + BELOW) + ABOVE
         axis = box(drawn, left + LEFT, top, each - LEFT - names, high)
-        _panel(axis, grid, group)
+        _panel(axis, grid, group, names)
     heading(drawn, title, LEFT)
     return drawn
 
 
-def _panel(axis: Any, grid: Grid, group: str) -> None:
+def _panel(axis: Any, grid: Grid, group: str, room: float) -> None:
     points: dict[str, tuple[float, float]] = {}
     top = 0.0
     for row, look in looks(grid.rows).items():
@@ -50,7 +50,7 @@ def _panel(axis: Any, grid: Grid, group: str) -> None:
     axis.set_title("mean over the columns" if group == MEAN else shown(group), fontsize=SMALL, color=INK, loc="left")
     if points:
         _ticks(axis, [seconds for seconds, _ in points.values()])
-        name_points(axis, points)
+        name_points(axis, points, room)
 
 
 def _ticks(axis: Any, seconds: list[float]) -> None:

@@ -3,14 +3,17 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tent.bench.figures.style import INK, LETTER, SMALL, looks
-from tent.bench.terms import shown
+from tent.bench.figures.style import INK, LETTER, SMALL, clipped, looks
 
-LINE, MARK = 0.16, 0.14  # inches between two names, and from the axis to their marks
+LINE, MARK, GAP = 0.16, 0.14, 0.1  # inches between two names, from the axis to their marks, and from there to them
 
 
-def name_points(axis: Any, points: Mapping[str, tuple[float, float]]) -> None:
-    """Write every row's mark and name to the right of the axis, and lead a thin line from it to its point."""
+def name_points(axis: Any, points: Mapping[str, tuple[float, float]], room: float) -> None:
+    """Write every row's mark and name to the right of the axis, and lead a thin line from it to its point.
+
+    Args:
+        room: inches there, as `beside` says.
+    """
     wide, high = axis.get_position().size * axis.figure.get_size_inches()
     low, top = axis.get_ylim()
     rows, look = sorted(points, key=lambda row: points[row][1]), looks(list(points))
@@ -23,13 +26,13 @@ def name_points(axis: Any, points: Mapping[str, tuple[float, float]]) -> None:
         )
         style = {"color": look[row].colour, "markeredgecolor": INK, "markersize": 5, "markeredgewidth": 0.7}
         axis.plot(*place, look[row].mark, transform=axis.transAxes, clip_on=False, **style)
-        name = axis.text(place[0] + 0.08 / wide, place[1], shown(row), transform=axis.transAxes)
+        name = axis.text(place[0] + GAP / wide, place[1], clipped(row, room - MARK - GAP), transform=axis.transAxes)
         name.set(fontsize=SMALL, color=INK, va="center_baseline")
 
 
-def beside(rows: Iterable[str]) -> float:
-    """Return the inches that the names of rows take."""
-    return MARK + 0.12 + max(len(row) for row in rows) * LETTER
+def beside(rows: Iterable[str], width: float) -> float:
+    """Return the inches that the names of rows take beside a figure of a width: at most nearly half of it."""
+    return min(MARK + GAP + max(len(row) for row in rows) * LETTER, 0.45 * width)
 
 
 def apart(places: Sequence[float], gap: float, height: float) -> list[float]:

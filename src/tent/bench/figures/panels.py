@@ -6,9 +6,8 @@ from dataclasses import fields
 from typing import Any
 
 from tent.bench.case import Case
-from tent.bench.figures.style import INK, KNOWN, LETTER, SMALL, Look, box, canvas, heading, heading_height
+from tent.bench.figures.style import INK, KNOWN, LETTER, SMALL, Look, box, canvas, clipped, heading, heading_height
 from tent.bench.grid import Grid
-from tent.bench.terms import shown
 
 LEFT, RIGHT, ABOVE, BELOW, HIGH, BAR = 0.6, 0.15, 0.32, 0.5, 1.5, 0.26  # inches
 OURS, OTHER = KNOWN["Tent"], Look("#a9c3d1", "", "s")  # dark and light
@@ -17,14 +16,19 @@ KNOBS = {"lr": "learning rate", "batch_size": "images a batch", "steps": "steps 
 
 def varied(grid: Grid) -> dict[str, list[str]]:
     """Return the rows by the one field of a case in which each differs from the first row; "" where it is several."""
-    cases = {row: entry.case for (row, column), entry in grid.entries.items() if column == grid.columns[0]}
-    first = cases[grid.rows[0]]
     found: dict[str, list[str]] = {}
     for row in grid.rows[1:]:
-        names = [each.name for each in fields(Case) if getattr(cases[row], each.name) != getattr(first, each.name)]
+        shared = (name for name in grid.columns if (row, name) in grid.entries and (grid.rows[0], name) in grid.entries)
+        column = next(shared, None)
+        names = [""] if column is None else _unlike(grid, row, column)
         if names:  # a row at the first one's own value is the first one
             found.setdefault(names[0] if len(names) == 1 and names[0] in (*KNOBS, "answers") else "", []).append(row)
     return found
+
+
+def _unlike(grid: Grid, row: str, column: str) -> list[str]:
+    one, two = (grid.entries[name, column].case for name in (grid.rows[0], row))
+    return [each.name for each in fields(Case) if getattr(one, each.name) != getattr(two, each.name)]
 
 
 def panels(grid: Grid, width: float = 9.5, title: str = "") -> Any:
@@ -37,12 +41,12 @@ def panels(grid: Grid, width: float = 9.5, title: str = "") -> Any:
     above = heading_height(title, width - 0.1)
     heights = [ABOVE + BAR * len(own) + BELOW for own in tall.values()]
     drawn = canvas(width, above + sum(heights) + math.ceil(len(lines) / across) * (ABOVE + HIGH + BELOW))
-    names = max(len(shown(row)) for own in tall.values() for row in own) * LETTER + 0.15 if tall else 0
+    names = min(max(len(row) for row in grid.rows) * LETTER + 0.15, 0.45 * width)
     reach = max((_reach(grid, row) for own in tall.values() for row in own), default=1)
     for i, (name, own) in enumerate(tall.items()):
         top = above + sum(heights[:i]) + ABOVE
         axis = box(drawn, names, top, width - names - 0.5, BAR * len(own))
-        _bars(axis, grid, own, name)
+        _bars(axis, grid, own, name, names - 0.15)
         axis.set_xlim(0, reach or 1)
     for i, (name, own) in enumerate(lines.items()):
         left, top = i % across * width / across, above + sum(heights) + i // across * (ABOVE + HIGH + BELOW) + ABOVE
@@ -51,7 +55,7 @@ def panels(grid: Grid, width: float = 9.5, title: str = "") -> Any:
     return drawn
 
 
-def _bars(axis: Any, grid: Grid, rows: list[str], name: str) -> None:
+def _bars(axis: Any, grid: Grid, rows: list[str], name: str, room: float) -> None:
     for place, row in enumerate(reversed(rows)):
         found, look = grid.row_mean(row), OURS if row == rows[0] else OTHER
         if found is None:
@@ -63,7 +67,7 @@ def _bars(axis: Any, grid: Grid, rows: list[str], name: str) -> None:
         end = (100 * (found.mean + (found.spread or 0)), place)
         said = axis.annotate(f"{100 * found.mean:.1f}", end, (4, 0), textcoords="offset points", va="center")
         said.set(fontsize=SMALL, color=INK)
-    axis.set_yticks(range(len(rows)), [shown(row) for row in reversed(rows)])
+    axis.set_yticks(range(len(rows)), [clipped(row, room) for row in reversed(rows)])
     axis.set_ylim(-0.6, len(rows) - 0.4)
     axis.tick_params(axis="y", length=0)
     axis.grid(visible=False, axis="y")

@@ -25,7 +25,7 @@ def by_severity(grid: Grid) -> dict[str, dict[int, str]] | None:
 def severities(grid: Grid, width: float = 9.5, title: str = "") -> Any:
     """Draw the mean error over the columns at every severity."""
     rows = by_severity(grid) or {}
-    names = beside(rows)
+    names = beside(rows, width)
     width = min(width, LEFT + WIDEST + names)
     above, high = heading_height(title, width - LEFT) + 0.1, max(LEAST, LINE * (len(rows) + 1))
     drawn = canvas(width, above + high + BELOW)
@@ -42,7 +42,7 @@ def severities(grid: Grid, width: float = 9.5, title: str = "") -> Any:
     axis.set_xticks(sorted({severity for own in rows.values() for severity in own}))
     axis.set_xlabel("severity", color=INK, fontsize=SMALL)
     axis.set_ylabel("error (%), mean over types", color=INK, fontsize=TEXT)
-    name_points(axis, ends)
+    name_points(axis, ends, names)
     heading(drawn, title, LEFT)
     return drawn
 

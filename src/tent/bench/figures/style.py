@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from tent.bench.terms import shown
 from tent.disk import whole
 from tent.runs.plot import pyplot
 
@@ -48,6 +49,12 @@ def looks(rows: Sequence[str]) -> dict[str, Look]:
     """Return how each row is drawn: a known method as always, the rest in turn."""
     rest = [row for row in rows if row not in KNOWN]
     return {row: KNOWN[row] if row in KNOWN else OTHERS[rest.index(row) % len(OTHERS)] for row in rows}
+
+
+def clipped(name: str, inches: float) -> str:
+    """Return a name as it is read, cut to what fits."""
+    name, most = shown(name), max(4, int(inches / LETTER))
+    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def canvas(width: float, height: float) -> Any:

@@ -7,6 +7,8 @@ from tent.bench.forms.caption import caption
 from tent.bench.table import Line, Piece, Table
 from tent.bench.terms import Words, shown
 
+LONG, LONGEST = 28, 120  # letters: what a narrow column would break into many lines
+
 
 def table_html(table: Table) -> str:
     """Return a table in a box of its own that scrolls if it must, and its notes."""
@@ -21,12 +23,15 @@ def table_html(table: Table) -> str:
 def words_html(words: Mapping[str, Words], corner: str, label: str) -> str:
     """Return what differs by a name as a table: a line a name, a column a word."""
     heads = list(dict.fromkeys(word for own in words.values() for word in own))
-    lines = [
-        f'<tr><th scope="row">{escape(shown(name))}</th>'
-        + "".join(f"<td>{escape(own.get(head, ''))}</td>" for head in heads)
-        + "</tr>"
-        for name, own in words.items()
-    ]
+    most = {head: max(len(own.get(head, "")) for own in words.values()) for head in heads}
+    forms = {
+        head: " class=longest" if count > LONGEST else " class=long" if count > LONG else ""
+        for head, count in most.items()
+    }
+    lines = []
+    for name, own in words.items():
+        fields = (f"<td{forms[head]}>{escape(own.get(head, ''))}</td>" for head in heads)
+        lines.append(f'<tr><th scope="row">{escape(shown(name))}</th>{"".join(fields)}</tr>')
     head = "".join(f'<th scope="col">{escape(word)}</th>' for word in (corner, *heads))
     whole = f'<table class="words"><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
     return boxed(whole, label)
