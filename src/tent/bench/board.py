@@ -69,12 +69,11 @@ class Board:
 
     def left(self) -> tuple[float, int]:
         """Return the seconds that the rest should take with these workers, and the number of unknown cases."""
-        tasks: Iterable[Task] = (*self.todo, *self.undecided, *self.running)
-        known, unknown = 0.0, 0
-        for task in tasks:
+        known, unknown, now = 0.0, 0, monotonic()
+        for task in (*self.todo, *self.undecided, *self.running):
             seconds = self.pace.seconds(task.case, task.images)
             unknown += seconds is None
-            known += max(0.0, (seconds or 0.0) - (monotonic() - self.running.get(task, monotonic())))
+            known += max(0.0, (seconds or 0.0) - (now - self.running.get(task, now)))
         return known / self.workers, unknown
 
     def settled(self, task: Task) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tent.bench.case import Case
-from tent.bench.source import count, pinned
+from tent.bench.inputs import count, entry_of, forget, pinned
 from tent.bench.suite import Cell, Suite
 
 
@@ -36,6 +36,7 @@ class Plan:
 
 def plan(suite: Suite, seeds: Sequence[int], limit: int | None = None, weights: str | None = None) -> Plan:
     """Pin a suite's cases; where none can be, the first reason is raised."""
+    forget()
     made, cells = Plan(suite, weights), suite.cells(seeds, limit)
     if suite.choice and any(cell.case.undecided for cell in cells):
         first = suite.choice.cells(limit)
@@ -56,18 +57,30 @@ def file_for(plan: Plan, case: Case) -> str | None:
 
 
 def _pinned(made: Plan, cells: Iterable[Cell]) -> list[Task]:
-    good, wrong = [], {}  # a model that cannot be loaded is not tried a second time: it may take a network's time
+    good: list[Task] = []
+    wrong: dict[object, str] = {}  # not tried a second time: a network that is not there takes its time
     for cell in cells:
-        case, what = cell.case, (cell.case.model, cell.case.data)
-        if what not in wrong:
-            try:
-                case = pinned(case, file_for(made, case))
-                good.append(Task(case, count(case), cell.row, cell.column))
-                continue
-            except Exception as error:  # noqa: BLE001 (whatever a model's own code raises; it is on record)
-                wrong[what] = str(error) or type(error).__name__
-        made.broken.append((Task(case, 0, cell.row, cell.column), wrong[what]))
+        case, file = cell.case, file_for(made, cell.case)
+        for what in (case.model, (case.model, case.data)):
+            if what not in wrong and (why := _unreachable(case, file, whole=what != case.model)):
+                wrong[what] = why
+            if what in wrong:
+                made.broken.append((Task(case, 0, cell.row, cell.column), wrong[what]))
+                break
+        else:
+            case = pinned(case, file)
+            good.append(Task(case, count(case), cell.row, cell.column))
     return good
+
+
+def _unreachable(case: Case, file: str | None, whole: bool) -> str | None:
+    """Return why a case, or its model alone, cannot be had."""
+    try:
+        pinned(case, file) if whole else entry_of(case.model, file)
+    except Exception as error:  # noqa: BLE001 (whatever a model's own code raises; it is on record)
+        hint = "" if whole or file else "; --model NAME and --weights FILE bring another"
+        return (str(error) or type(error).__name__) + hint
+    return None
 
 
 def _left_out(made: Plan, cells: list[Cell]) -> list[Cell]:

@@ -32,7 +32,7 @@ class Result:
     @staticmethod
     def from_json(read: Mapping[str, Any]) -> "Result":
         """Return the result of a plain form."""
-        known = {each.name for each in fields(Result)}
-        if missing := known - set(read):
+        if missing := {"case", "metrics", "error", "finished"} - set(read):
             raise ValueError(f"it lacks {', '.join(sorted(missing))}")
+        known = {each.name for each in fields(Result)} & set(read)
         return Result(**{**{name: read[name] for name in known}, "case": Case.from_json(read["case"])})

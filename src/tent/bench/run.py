@@ -1,7 +1,9 @@
 """Run one case: zoo, stream and method, to metrics and everything that a number must carry."""
 
 import time
+import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import lru_cache
@@ -9,15 +11,15 @@ from functools import lru_cache
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from tent.adapted import Adapted
-from tent.bench.case import Case, Data
+from tent.bench.case import Case
+from tent.bench.inputs import entry_of, pinned, stream_of
 from tent.bench.metrics import by_batch, measured
 from tent.bench.peak import peak
 from tent.bench.protocol import protocol
 from tent.bench.result import Result
-from tent.bench.source import entry_of, pinned, stream_of
 from tent.bench.words import adapted_of
 from tent.data.stream import Stream
 from tent.outputs import logits_of
@@ -47,14 +49,15 @@ def run(case: Case, weights: str | None = None) -> Result:
     torch.manual_seed(case.seed)  # for a method that draws
     stream, adapted = stream_of(case, case.data, entry), adapted_of(case, model)
     learnt = stream if case.fit is None else stream_of(case, case.fit, entry)
-    answers = answered(case, adapted, learnt, stream, device)
+    with _quiet():
+        answers = answered(case, adapted, learnt, stream, device)
     return Result(
         case=case,
         metrics=measured(answers.logits, answers.labels),
         by_batch=by_batch(answers.logits, answers.labels),
         seconds=answers.seconds,
         images_per_second=stream.total / answers.seconds,
-        peak_memory=_remembered_peak(case, adapted_of(case, model), next(iter(stream))[0].to(device)),
+        peak_memory=_peak(case, model, stream, device),
         images=stream.total,
         protocol=protocol(case, adapted, stream, learnt),
         **circumstances(device),  # type: ignore[arg-type]
@@ -118,9 +121,21 @@ def _now(device: torch.device) -> float:
     return time.perf_counter()
 
 
-def _remembered_peak(case: Case, alike: Adapted, x: Tensor) -> int:
-    same = replace(case, data=Data(""), fit=None, seed=0, images=None, note={}, when="online", epochs=1)
-    key = (same, tuple(x.shape), x.device)
+def _peak(case: Case, model: nn.Module, stream: Stream, device: torch.device) -> int:
+    same = replace(
+        case, data=replace(case.data, sha256=""), fit=None, seed=0, images=min(stream.total, case.batch_size)
+    )
+    key = (replace(same, note={}), device)
     if key not in _peaks:
-        _peaks[key] = peak(alike, x)
+        x, _ = next(iter(stream))
+        with _quiet():
+            _peaks[key] = peak(adapted_of(case, model), x.to(device))
     return _peaks[key]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep a batch that was passed over from being remarked on: the protocol counts them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "tent: a batch was answered", RuntimeWarning)
+        yield

@@ -1,6 +1,7 @@
 """The store: one JSON file a case, whole or not there at all, and a lock a case for all who run at once."""
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -11,6 +12,7 @@ from tent.bench.result import Result
 from tent.disk import alone, whole
 
 LOCKS = ".locks"
+NAME = re.compile(r"[0-9a-f]{24}\.json")
 
 
 def say(line: str) -> None:
@@ -47,7 +49,7 @@ class Store:
 
     def all(self) -> list[Result]:
         """Return every whole result, in the order of their names."""
-        found = (self._read(path) for path in sorted(self.folder.glob("*.json")))
+        found = (self._read(path) for path in sorted(self.folder.glob("*.json")) if NAME.fullmatch(path.name))
         return [result for result in found if result is not None]
 
     def alone(self, case: Case) -> AbstractContextManager[None]:

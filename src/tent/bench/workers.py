@@ -4,8 +4,8 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from time import sleep
 
@@ -80,7 +80,8 @@ class Worker:
         threads = max(1, torch.get_num_threads() // self.board.workers)
         arguments = (theirs, self.board.store.folder, self.board.since, threads)
         self.process = context.Process(target=serve, args=arguments, daemon=True)
-        self.process.start()
+        with _deaf():
+            self.process.start()
         theirs.close()
 
     def give(self, task: Task) -> None:
@@ -98,11 +99,18 @@ class Worker:
             result = self.pipe.recv()
         except (EOFError, OSError):
             self.process.join()
-            result = failed(task.case, f"the process that ran it ended with {self.process.exitcode}; memory?")
+            result = failed(task.case, self._death())
             self.board.store.put(result)
             self._start()
+        if isinstance(result, OSError):
+            raise result
         self.board.end(task, result)
         return task, result is not None
+
+    def _death(self) -> str:
+        code = self.process.exitcode or 0
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+        return f"the process that ran it {how}; where memory was short, use fewer --workers"
 
     def end(self) -> None:
         """End the process; what it has under way is lost."""
@@ -113,7 +121,6 @@ class Worker:
 
 def serve(pipe: Connection, folder: os.PathLike[str], since: str, threads: int) -> None:
     """Run the cases that come through a pipe, until it closes or the process at its other end is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who looks after the board ends us
     threading.Thread(target=_outlive_nobody, daemon=True).start()
     torch.set_num_threads(threads)
     store = Store(folder)  # type: ignore[arg-type]
@@ -122,7 +129,23 @@ def serve(pipe: Connection, folder: os.PathLike[str], since: str, threads: int) 
             case, weights = pipe.recv()
         except (EOFError, OSError):
             return
-        pipe.send(attempt(store, case, weights, since))
+        try:
+            pipe.send(attempt(store, case, weights, since))
+        except OSError as error:  # a store that cannot be written to ends the run, in the words of one process
+            pipe.send(error)
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Let the process that is started inside not hear ctrl-c, from its first moment: who started it ends it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, heard)
 
 
 def _outlive_nobody() -> None:

@@ -4,6 +4,8 @@ from tent.bench.suite import Suite
 from tent.bench.suites.ablation import ABLATION
 from tent.bench.suites.cifar import CIFAR10C, CIFAR10C_CHOICE, CIFAR10C_SEVERITIES, CIFAR100C, CIFAR100C_CHOICE
 from tent.bench.suites.digits import DIGITS
+from tent.bench.suites.generalise import GENERALISE
+from tent.bench.suites.large import IMAGENETC, VISDAC
 
 SUITES: dict[str, Suite] = {
     "cifar10-c": CIFAR10C,
@@ -13,6 +15,9 @@ SUITES: dict[str, Suite] = {
     "cifar100-c-choice": CIFAR100C_CHOICE,
     "digits": DIGITS,
     "ablation": ABLATION,
+    "generalise": GENERALISE,
+    "imagenet-c": IMAGENETC,
+    "visda-c": VISDAC,
 }
 
 

@@ -1,13 +1,16 @@
 """What a case is run on: its model and its images, opened once a process, and the hashes that pin it to them."""
 
+import os
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tent.bench.case import Case, Data
+from tent.data import place
 from tent.data.images import Each, Images, Pixels
 from tent.data.load import load
 from tent.data.stream import Stream
@@ -16,21 +19,20 @@ from tent.models import zoo
 from tent.models.entry import Entry
 
 
-@lru_cache(maxsize=2)  # a suite has one model, or two
 def entry_of(model: str, weights: str | None = None) -> Entry:
     """Return a model of the zoo; it is never written to, so all cases of a process share it."""
-    return zoo.load(model, weights)
+    return _loaded(model, weights, os.getcwd())[0]
 
 
-@lru_cache(maxsize=2)
-def weights_of(model: str, weights: str | None = None) -> str:
-    """Return the fingerprint of a model's state."""
-    return fingerprint(entry_of(model, weights).model)
+def forget() -> None:
+    """Open everything afresh from here on, as it lies on disk now."""
+    _loaded.cache_clear()
+    _opened.cache_clear()
 
 
 def images_of(data: Data) -> Images:
     """Return the images of a set."""
-    return _opened(data.name, data.split, data.corruption, data.severity)
+    return _opened(data.name, data.split, data.corruption, data.severity, place.root(), os.getcwd())
 
 
 def pinned(case: Case, weights: str | None = None) -> Case:
@@ -38,7 +40,8 @@ def pinned(case: Case, weights: str | None = None) -> Case:
     entry, images = entry_of(case.model, weights), images_of(case.data)
     _answerable(entry, images, case)
     learnt = images_of(case.fit).sha256 if case.fit else ""
-    found = case.pinned(weights_of(case.model, weights), images.sha256, learnt)
+    state = _loaded(case.model, weights, os.getcwd())[1]
+    found = case.pinned(state, images.sha256, learnt)
     if case.weights not in ("", found.weights):
         raise ValueError(f"{case.model}: its weights are {found.weights[:12]}, not {case.weights[:12]} as in the case")
     if case.data.sha256 not in ("", found.data.sha256):
@@ -91,10 +94,17 @@ class Part(Images):
         return self._whole.where(int(self._rows[index]))
 
 
+# names may be paths, so the folder that they begin at is a part of what was opened
+@lru_cache(maxsize=2)  # a suite has one model, or two
+def _loaded(model: str, weights: str | None, here: str) -> tuple[Entry, str]:
+    entry = zoo.load(model, weights)
+    return entry, fingerprint(entry.model)
+
+
 @lru_cache(maxsize=128)  # mapped, so of no weight
-def _opened(name: str, split: str, corruption: str | None, severity: int | None) -> Images:
+def _opened(name: str, split: str, corruption: str | None, severity: int | None, root: Path, here: str) -> Images:
     given: dict[str, Any] = {"corruption": corruption, "severity": severity}
-    return load(name, split, **{key: value for key, value in given.items() if value is not None})
+    return load(name, split, root, **{key: value for key, value in given.items() if value is not None})
 
 
 def _answerable(entry: Entry, images: Images, case: Case) -> None:

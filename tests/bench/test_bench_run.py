@@ -1,0 +1,203 @@
+"""A run is what a plain loop over the same batches gives, to the bit, and carries its protocol."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+import tent
+from tent.bench.case import Case, Data
+from tent.bench.inputs import count, entry_of, images_of, pinned, stream_of
+from tent.bench.metrics import measured
+from tent.bench.run import run
+from tent.data import Stream
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tiny.laid_out(tmp_path)
+
+
+def answers(adapted: tent.Adapted, stream: Stream) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    pairs = [(adapted(x).numpy(), y.numpy()) for x, y in stream if y is not None]
+    return [logits for logits, _ in pairs], [labels for _, labels in pairs]
+
+
+def made(case: Case) -> tuple[torch.nn.Module, Stream]:
+    entry = entry_of(case.model)
+    return entry.model, Stream(images_of(case.data), case.batch_size, case.seed, entry.preprocess)
+
+
+def test_online_is_a_loop_of_calls(folder: Path) -> None:
+    case = tiny.case(folder, lr=0.05, seed=3)
+    model, stream = made(case)
+    assert run(case).metrics == measured(*answers(tent.adapt(model, tent.Tent(), lr=0.05), stream))
+
+
+def test_ten_epochs_online_count_the_last_pass(folder: Path) -> None:
+    case = tiny.case(folder, epochs=10)
+    model, stream = made(case)
+    adapted = tent.adapt(model)
+    for _ in range(10):
+        expected = measured(*answers(adapted, stream))
+    result = run(case)
+    assert result.metrics == expected
+    assert result.protocol["updates"].startswith("30 batches")
+    assert result.protocol["when"] == "online: 10 passes, the answers of the last one are counted"
+
+
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_offline_learns_first_and_answers_without_learning(folder: Path, epochs: int) -> None:
+    case = tiny.case(folder, when="offline", epochs=epochs, optimizer="sgd", momentum=0.9, lr=0.1)
+    model, stream = made(case)
+    adapted = tent.adapt(model, optimizer=lambda p, lr: torch.optim.SGD(p, lr, momentum=0.9), lr=0.1)
+    adapted.fit(stream, epochs)
+    with adapted.paused():
+        expected = measured(*answers(adapted, stream))
+    assert run(case).metrics == expected
+
+
+def test_episodic_forgets_every_batch(folder: Path) -> None:
+    case = tiny.case(folder, when="episodic", steps=2, lr=0.1)
+    model, stream = made(case)
+    assert run(case).metrics == measured(*answers(tent.adapt(model, steps=2, lr=0.1, episodic=True), stream))
+
+
+def test_learning_from_one_part_and_answering_on_another(folder: Path) -> None:
+    whole = tiny.case(folder).data
+    first, second = replace(whole, part=(0, 24)), replace(whole, part=(24, 48))
+    case = tiny.case(folder, data=second, fit=first, when="offline", lr=0.1, seed=5)
+    model, stream = made(replace(case, data=whole))
+    order = stream.order
+    images = images_of(whole)
+    adapted = tent.adapt(model, lr=0.1)
+    adapted.fit([tent_input(images, order[:16]), tent_input(images, order[16:24])])
+    with adapted.paused():
+        logits = [adapted(tent_input(images, rows)).numpy() for rows in (order[24:40], order[40:])]
+    labels = [images.labels[rows] for rows in (order[24:40], order[40:])]
+    result = run(case)
+    assert result.metrics == measured(logits, labels)
+    assert result.images == 24
+    assert "images 24 to 48 of" in result.protocol["data"]
+    assert "images 0 to 24 of" in result.protocol["learnt from"]
+
+
+def tent_input(images, rows: np.ndarray) -> torch.Tensor:  # type: ignore[no-untyped-def]
+    return torch.from_numpy(images.fetch(rows)).permute(0, 3, 1, 2).float().div(255).contiguous()
+
+
+def test_the_axes_of_a_case_reach_the_engine(folder: Path) -> None:
+    case = tiny.case(folder, select="all_but:fc", stats="blend:0.5", lr=0.1, steps=2, answers="after")
+    model, stream = made(case)
+    adapted = tent.adapt(
+        model, select=tent.select.all_but("fc"), stats=tent.norm.Blend(0.5), lr=0.1, steps=2, answers="after"
+    )
+    assert run(case).metrics == measured(*answers(adapted, stream))
+
+
+def test_a_methods_own_options_reach_it(folder: Path) -> None:
+    case = tiny.case(folder, method="pl", options={"threshold": 0.8}, lr=0.1)
+    model, stream = made(case)
+    result = run(case)
+    assert result.metrics == measured(*answers(tent.adapt(model, tent.PL(0.8), lr=0.1), stream))
+    assert result.metrics != run(replace(case, options={"threshold": 0.2})).metrics
+
+
+def test_the_same_case_twice_gives_the_same_bits(folder: Path) -> None:
+    case = tiny.case(folder, lr=0.05, steps=2)
+    first, second = run(case), run(case)
+    assert (first.metrics, first.by_batch, first.case.key()) == (second.metrics, second.by_batch, second.case.key())
+
+
+def test_a_result_carries_where_it_comes_from(folder: Path) -> None:
+    result = run(tiny.case(folder, images=20))
+    assert result.images == 20
+    assert [len(values) for values in result.by_batch.values()] == [2] * 4
+    assert result.images_per_second == pytest.approx(20 / result.seconds)
+    words = result.protocol
+    assert words["order"] == "shuffled by seed 0, the same for all methods"
+    assert words["data"].startswith("the first 20 of [npy dark.npy: 48 images, shuffled by seed 0, batches of 16")
+    assert words["answers"] == "before the update, of the pass that it is computed on"
+    assert (words["optimizer"], words["lr"], words["images"]) == ("Adam", "0.001", "20")
+    assert set(result.versions) >= {"tent", "torch", "numpy", "python"}
+    assert result.hardware
+    assert result.commit
+    assert result.finished.endswith("+00:00")
+    assert (len(result.case.weights), len(result.case.data.sha256)) == (64, 64)
+
+
+def test_reading_is_not_timed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter(range(10_000))
+    clock = {"reading": 0}
+    monkeypatch.setattr("tent.bench.run.time.perf_counter", lambda: float(next(ticks) + clock["reading"]))
+    read = Stream.__iter__
+
+    def slow(stream: Stream):  # type: ignore[no-untyped-def]
+        for batch in read(stream):
+            clock["reading"] += 1000  # as if every batch took so long to read
+            yield batch
+
+    monkeypatch.setattr(Stream, "__iter__", slow)
+    assert run(tiny.case(folder)).seconds == 3  # a tick a batch
+    assert run(tiny.case(folder, when="offline", epochs=2)).seconds == 9
+
+
+def test_a_step_of_tent_takes_more_memory_than_an_answer(folder: Path) -> None:
+    activations = 16 * 8 * 6 * 6 * 4  # of one layer, in bytes
+    source, tent_, small = (
+        run(tiny.case(folder, **options)).peak_memory for options in ({"method": "source"}, {}, {"batch_size": 4})
+    )
+    assert source is not None
+    assert tent_ is not None
+    assert small is not None
+    assert activations <= source < tent_ < 20 * activations
+    assert small < tent_ / 2
+
+
+def test_a_resized_set_keeps_the_models_own_mean_and_deviation(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).integers(0, 256, (4, 28, 28), dtype=np.uint8))
+    case = Case("r26-svhn", Data(f"npy:{tmp_path / 'x.npy'}", size=32), "source")
+    entry = entry_of("r26-svhn")
+    x, _ = next(iter(stream_of(case, case.data, entry)))
+    assert x.shape == (4, 3, 32, 32)
+    mean, std = (torch.tensor(v).view(3, 1, 1) for v in (entry.preprocess.mean, entry.preprocess.std))
+    back = (x * std + mean) * 255
+    assert torch.allclose(back, back.round(), atol=1e-3)  # whole pixels again
+    assert torch.allclose(back[:, 0], back[:, 1], atol=1e-3)  # grey, whatever each channel's mean is
+
+
+def test_a_case_is_refused_where_its_model_data_or_labels_are_others(folder: Path, tmp_path: Path) -> None:
+    case = tiny.case(folder)
+    good = pinned(case)
+    assert pinned(good) == good
+    assert count(good) == 48
+    with pytest.raises(ValueError, match=r"its weights are .* not abc as in the case"):
+        pinned(replace(case, weights="abc"))
+    with pytest.raises(ValueError, match=r"its hash is .* not abc as in the case"):
+        pinned(replace(case, data=replace(case.data, sha256="abc")))
+    with pytest.raises(ValueError, match="labels are not known"):
+        pinned(replace(case, data=Data(f"npy:{folder / 'dark.npy'}")))
+    with pytest.raises(ValueError, match="images 40 to 60 of 48; ask for fewer"):
+        run(replace(case, data=replace(case.data, part=(40, 60))))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"select": "some"}, "select 'some': choose from norm_affine"),
+        ({"stats": "blend:x"}, "stats 'blend:x': choose source"),
+        ({"stats": "source:1"}, "stats 'source:1': choose source"),
+        ({"optimizer": "lion"}, "optimizer 'lion': choose from adam, sgd"),
+        ({"optimizer": "adam", "momentum": 0.9}, "momentum 0.9 is for sgd"),
+        ({"momentum": 0.9}, "momentum 0.9 without an optimizer"),
+        ({"options": {"threshold": 1}}, "tent with {'threshold': 1}"),
+        ({"answers": "during"}, "answers must be"),
+        ({"method": "pl", "note": {"chosen": {"threshold": {}}}}, "pl's threshold has not been chosen yet"),
+    ],
+)
+def test_words_that_mean_nothing_are_refused(folder: Path, wrong: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        run(tiny.case(folder, **wrong))

@@ -1,0 +1,152 @@
+"""The suites are the paper's tables: their cells, settings, and what they share."""
+
+from dataclasses import replace
+
+import pytest
+
+from tent.bench.case import Case
+from tent.bench.suite import Suite
+from tent.bench.suites import SUITES, named
+from tent.bench.suites.cifar import THRESHOLDS
+from tent.data.corruptions import BENCHMARK, HELD_OUT
+
+
+def cases(suite: Suite, row: str, seeds: tuple[int, ...] = (0,), limit: int | None = None) -> list[Case]:
+    return [cell.case for cell in suite.cells(seeds, limit) if cell.row == row]
+
+
+@pytest.mark.parametrize("suite", SUITES.values(), ids=str)
+def test_a_suite_is_a_whole_grid_for_every_seed(suite: Suite) -> None:
+    cells = suite.cells((0, 7), None)
+    places = [(cell.row, cell.column, cell.case.seed) for cell in cells]
+    assert set(places) == {(row, column, seed) for row in suite.rows for column in suite.columns for seed in (0, 7)}
+    assert len(set(places)) == len(places)
+    assert SUITES[suite.name] is suite
+    assert any(cell.case.model == suite.model for cell in cells)
+
+
+@pytest.mark.parametrize("suite", SUITES.values(), ids=str)
+def test_all_methods_share_the_order_and_the_images(suite: Suite) -> None:
+    for column in suite.columns:
+        own = [cell.case for cell in suite.cells((3,), None) if cell.column == column]
+        assert {case.seed for case in own} == {3}
+        assert len({case.images for case in own}) == 1
+    if suite.name not in ("generalise", "cifar10-c-severities"):  # whose rows name other images
+        assert all(
+            len({cell.case.data for cell in suite.cells((3,), None) if cell.column == column}) == 1
+            for column in suite.columns
+        )
+
+
+def test_cifar10_c_is_the_papers_table() -> None:
+    suite = named("cifar10-c")
+    assert suite.rows == ("Source", "BN", "PL", "Tent", "Tent offline")
+    assert suite.columns == BENCHMARK
+    assert len(BENCHMARK) == 15
+    for cell in suite.cells((0,), None):
+        case = cell.case
+        assert (case.model, case.batch_size, case.images, case.epochs) == ("r26-cifar10", 128, None, 1)
+        assert (case.data.corruption, case.data.severity) == (cell.column, 5)
+    for row in ("PL", "Tent", "Tent offline"):
+        assert {(case.optimizer, case.lr) for case in cases(suite, row)} == {("adam", 1e-3)}
+    assert {case.when for case in cases(suite, "Tent offline")} == {"offline"}
+    assert {case.undecided for case in cases(suite, "PL")} == {("threshold",)}
+
+
+def test_pls_threshold_is_chosen_on_types_that_no_table_has() -> None:
+    for name in ("cifar10-c", "cifar10-c-severities", "cifar100-c"):
+        suite = named(name)
+        assert suite.choice is not None
+        candidates = suite.choice.cells(None)
+        assert {cell.column for cell in candidates} == set(HELD_OUT)
+        assert not {cell.column for cell in candidates} & set(suite.columns)
+        assert [cell.case.options["threshold"] for cell in candidates[::4]] == list(THRESHOLDS)
+        assert {cell.case.seed for cell in candidates} == {0}
+        assert {cell.case.data.severity for cell in candidates} == {5}
+        few = suite.choice.cells(64)
+        assert {cell.case.images for cell in few} == {64}
+    ours = named("cifar10-c").choice
+    assert ours is not None
+    assert {c.case for c in ours.cells(None)} == {c.case for c in named("cifar10-c-choice").cells((0,), None)}
+
+
+def test_all_severities_hold_the_table_of_the_fifth() -> None:
+    table = {cell.case for cell in named("cifar10-c").cells((0,), None)}
+    every = named("cifar10-c-severities").cells((0,), None)
+    assert {cell.case for cell in every if cell.row.endswith("severity 5")} == table
+    assert len(every) == 5 * len(table)
+
+
+def test_digits_are_resized_and_have_the_papers_rows() -> None:
+    suite = named("digits")
+    where = {cell.column: (cell.case.model, cell.case.data.name) for cell in suite.cells((0,), None)}
+    assert where == {
+        "MNIST": ("r26-svhn", "mnist"),
+        "MNIST-M": ("r26-svhn", "mnist-m"),
+        "USPS": ("r26-svhn", "usps"),
+        "MNIST→SVHN": ("r26-mnist", "svhn"),
+    }
+    assert {cell.case.data.size for cell in suite.cells((0,), None)} == {32}
+    rows = {row: {(case.method, case.when, case.epochs) for case in cases(suite, row)} for row in suite.rows}
+    assert rows == {
+        "Source": {("source", "online", 1)},
+        "BN": {("bn", "online", 1)},
+        "Tent": {("tent", "online", 1)},
+        "Tent offline": {("tent", "offline", 1)},
+        "Tent 10 epochs": {("tent", "online", 10)},
+        "Tent offline 10 epochs": {("tent", "offline", 10)},
+    }
+
+
+def test_the_ablation_changes_one_thing_at_a_time_and_shares_tents_own_case() -> None:
+    suite = named("ablation")
+    tent = cases(suite, "Tent")
+    assert {case.images for case in tent} == {2000}
+    for same in ("learning rate 0.001", "batch 128", "1 step"):
+        assert cases(suite, same) == tent
+    assert {case.images for case in cases(suite, "Tent", limit=100)} == {100}
+    assert {case.images for case in cases(suite, "Tent", limit=5000)} == {2000}
+    fields = ("method", "select", "stats", "lr", "batch_size", "steps", "answers")
+    for row in suite.rows:
+        changed = [name for name in fields if getattr(cases(suite, row)[0], name) != getattr(tent[0], name)]
+        assert len(changed) <= 1 or row == "without γ and β (BN)", row
+    assert len({cell.case for cell in suite.cells((0,), None)}) == 4 * (len(suite.rows) - 3)
+
+
+def test_generalise_learns_from_one_half_and_tests_on_both_at_one_size() -> None:
+    suite = named("generalise")
+    for limit, half in ((None, 5000), (100, 50), (1, 1)):
+        same, other = (cases(suite, f"Tent offline, {which} half", limit=limit)[0] for which in ("same", "other"))
+        assert (same.data.part, other.data.part) == ((0, half), (half, 2 * half))
+        assert other.fit == same.data
+        assert same.fit is None
+        assert (same.when, other.when) == ("offline", "offline")
+        for method in ("Source", "BN"):
+            parts = [cases(suite, f"{method}, {which} half", limit=limit)[0].data.part for which in ("same", "other")]
+            assert parts == [same.data.part, other.data.part]
+
+
+@pytest.mark.parametrize("name", ["imagenet-c", "visda-c"])
+def test_large_images_have_the_papers_settings(name: str) -> None:
+    suite = named(name)
+    for case in cases(suite, "Tent") + cases(suite, "Tent offline"):
+        assert (case.model, case.optimizer, case.momentum, case.lr) == ("timm:resnet50", "sgd", 0.9, 2.5e-4)
+    assert {cell.case.batch_size for cell in suite.cells((0,), None)} == {64}
+
+
+def test_another_model_takes_the_place_of_the_suites_own() -> None:
+    suite = named("digits").with_model("mine.py:net")
+    assert suite.model == "mine.py:net"
+    models = {cell.column: cell.case.model for cell in suite.cells((0,), None)}
+    assert models["MNIST"] == "mine.py:net"
+    assert models["MNIST→SVHN"] == "r26-mnist"
+    chosen = named("cifar10-c").with_model("mine.py:net")
+    assert chosen.choice is not None
+    assert {cell.case.model for cell in chosen.choice.cells(None)} == {"mine.py:net"}
+    theirs = named("cifar10-c").cells((0,), None)
+    assert [replace(cell.case, model="r26-cifar10") for cell in chosen.cells((0,), None)] == [c.case for c in theirs]
+
+
+def test_an_unknown_suite() -> None:
+    with pytest.raises(ValueError, match="no suite 'imagenet'; there are cifar10-c, "):
+        named("imagenet")
