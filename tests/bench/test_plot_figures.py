@@ -33,6 +33,9 @@ KINDS = {
     "ablation": ["panels"],
     "cifar10-c-severities": ["severities"],
     "cifar10-c-choice": ["columns", "compute"],
+    "generalise": ["columns", "compute"],
+    "imagenet-c": ["columns", "compute"],
+    "visda-c": ["columns", "compute"],
 }
 
 
@@ -86,6 +89,7 @@ def test_no_text_touches_another_or_leaves_the_figure(
     filled: dict[str, Grid], name: str, width: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grid = filled[name]
+    assert [picture.name for picture in pictures(grid)] == KINDS[name]
     for picture in pictures(grid):
         figure = picture.draw(grid, width, grid.heading)
         texts = written(figure, monkeypatch)

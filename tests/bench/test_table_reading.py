@@ -1,5 +1,6 @@
 """Which results of a store a table is made of."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -142,3 +143,14 @@ def test_a_damaged_file_is_reported_and_an_empty_store_is_an_error(tmp_path: Pat
     assert "is damaged" in damaged[0]
     assert opened(tmp_path)[1] == []  # it was set aside
     assert len(store.all()) == 12
+
+
+@pytest.mark.parametrize(
+    ("what", "value"), [("metrics", {}), ("metrics", {"error": None}), ("seconds", float("nan")), ("images", 0)]
+)
+def test_a_result_without_its_numbers_is_passed_over(tmp_path: Path, what: str, value: object) -> None:
+    store = stored(tmp_path)
+    hurt = store.path(store.all()[0].case)
+    hurt.write_text(json.dumps({**json.loads(hurt.read_text()), what: value}))
+    results, damaged = opened(tmp_path)
+    assert (len(results), damaged) == (11, [f"{hurt.name} has not all of its numbers; passed over"])

@@ -1,5 +1,6 @@
 """Reading: a suite's cells matched with what a store holds of them."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 from tent.bench.case import Case
 from tent.bench.grid import Entry, Grid
 from tent.bench.hashes import Kept, settled
+from tent.bench.metrics import METRICS
 from tent.bench.result import Result
 from tent.bench.store import Store
 from tent.bench.suite import Cell, Suite
@@ -25,11 +27,23 @@ class Wanted:
 def opened(folder: Path) -> tuple[list[Result], list[str]]:
     """Return every whole result of a store, and a line on each file that is not one; none at all is an error."""
     damaged: list[str] = []
-    results = Store(folder, damaged.append).all()
+    store = Store(folder, damaged.append)
+    results = []
+    for result in store.all():
+        if result.error is None and not _measured(result):
+            damaged.append(f"{store.path(result.case).name} has not all of its numbers; passed over")
+        else:
+            results.append(result)
     if not results:
         why = f"; {damaged[0]}" if damaged else ""
         raise ValueError(f"no results in {folder}{why}; run a suite first, such as: tent bench cifar10-c")
     return results, damaged
+
+
+def _measured(result: Result) -> bool:
+    numbers = [result.metrics.get(name) for name in METRICS]
+    finite = all(isinstance(number, float | int) and math.isfinite(number) for number in (*numbers, result.seconds))
+    return finite and result.images > 0
 
 
 def read(suite: Suite, results: Iterable[Result], wanted: Wanted | None = None) -> Grid:

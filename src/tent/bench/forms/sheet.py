@@ -4,10 +4,10 @@ import csv
 import io
 
 from tent.bench.grid import Grid
+from tent.bench.metrics import METRICS
 from tent.bench.result import Result
 
-NUMBERS = ("error", "cross_entropy", "entropy", "ece")
-HEAD = ("suite", "row", "column", "seed", "state", "key", *NUMBERS, "seconds", "images", "failure")
+HEAD = ("suite", "row", "column", "seed", "state", "key", *METRICS, "seconds", "images", "failure")
 
 
 def sheet(grid: Grid) -> str:
@@ -25,6 +25,6 @@ def _fields(result: Result | None) -> list[object]:
     if result is None:
         return ["missing", *("" for _ in range(len(HEAD) - 5))]
     if result.error is not None:
-        return ["failed", result.case.key(), *("" for _ in range(len(NUMBERS) + 2)), " ".join(result.error.split())]
-    numbers = [repr(result.metrics[name]) for name in NUMBERS]
+        return ["failed", result.case.key(), *("" for _ in range(len(METRICS) + 2)), " ".join(result.error.split())]
+    numbers = [repr(result.metrics[name]) for name in METRICS]
     return ["done", result.case.key(), *numbers, repr(result.seconds), result.images, ""]
