@@ -2,6 +2,7 @@
 
 import colorsys
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,28 @@ def test_what_is_missing_or_failed_is_named_in_its_place(tmp_path: Path, monkeyp
     assert said.count("failed") == 1
     assert said.count("missing") == 2  # the other column, and the mean
     assert "second" not in [text for text, _ in written(compute(grid), monkeypatch)]
+
+
+@pytest.mark.usefixtures("done")
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_column_in_which_all_failed_is_a_panel_that_says_so(
+    tmp_path: Path, width: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, suite = Store(tmp_path), SUITES["digits"]
+    for cell in suite.cells((0,), None):
+        bad = cell.column == "USPS"
+        store.put(failure(cell.case, "no") if bad else result(cell.case, *number(cell.row, cell.column, cell.case)))
+    said = Counter(text for text, _ in written(compute(read(suite, store.all()), width), monkeypatch))
+    assert said["missing or failed"] == 1
+    assert said["Tent offline 10 epochs"] == 3  # in full, and once a panel that has it
+    assert not any("$" in text for text in said)
+
+
+@pytest.mark.usefixtures("done")
+def test_few_bars_are_not_drawn_out_over_the_page(filled: dict[str, Grid]) -> None:
+    assert bars(filled["visda-c"]).get_size_inches()[0] == pytest.approx(5.5)
+    assert bars(filled["visda-c"], 3.4).get_size_inches()[0] == pytest.approx(3.4)
+    assert bars(filled["cifar10-c"]).get_size_inches()[0] == pytest.approx(9.5)
 
 
 @pytest.mark.usefixtures("done")

@@ -21,8 +21,9 @@ from tent.bench.grid import Figure, Grid
 from tent.bench.paper import MEAN
 from tent.bench.terms import shown
 
-BAR = 0.115  # inches, at least
+BAR, WIDEST = 0.115, 0.45  # inches, of a bar, at least and at most
 LEFT, RIGHT, BELOW, LINE, KEY = 0.62, 0.12, 0.5, 0.175, 0.38  # inches
+LEAST = 5.5  # inches, of a figure: its title and legend need room too
 
 
 def bars(grid: Grid, width: float = 9.5, title: str = "") -> Any:
@@ -32,6 +33,7 @@ def bars(grid: Grid, width: float = 9.5, title: str = "") -> Any:
     least = max(len(grid.rows) * BAR / 0.84, longest * LETTER + 0.1)
     panels = math.ceil(len(groups) / max(1, int((width - LEFT - RIGHT) / least)))
     each = math.ceil(len(groups) / panels)
+    width = min(width, max(LEAST, LEFT + RIGHT + each * max(len(grid.rows) * WIDEST / 0.84, longest * LETTER + 0.1)))
     above, high = heading_height(title, width - LEFT), 1.7 if width > 5 else 1.25
     legend = math.ceil(len(_handles(grid, width)) / _columns(grid, width)) * LINE + 0.1
     drawn = canvas(width, above + legend + panels * (high + BELOW))

@@ -43,14 +43,17 @@ def _panel(axis: Any, grid: Grid, group: str, room: float) -> None:
         if found.spread:
             axis.errorbar(seconds, 100 * found.mean, 100 * found.spread, color=INK, capsize=2, linewidth=0.8)
         axis.plot(seconds, 100 * found.mean, look.mark, color=look.colour, markeredgecolor=INK, markersize=7)
+    axis.set_title("mean over the columns" if group == MEAN else shown(group), fontsize=SMALL, color=INK, loc="left")
+    if not points:
+        axis.set(xticks=[], yticks=[])
+        axis.text(0.5, 0.5, "missing or failed", ha="center", fontsize=SMALL, color=INK)
+        return
     axis.set_xscale("log")
     axis.set_ylim(0, top * 1.12 or 1)
     axis.set_xlabel("seconds for 1,000 images", color=INK, fontsize=SMALL)
     axis.set_ylabel("error (%)", color=INK, fontsize=TEXT)
-    axis.set_title("mean over the columns" if group == MEAN else shown(group), fontsize=SMALL, color=INK, loc="left")
-    if points:
-        _ticks(axis, [seconds for seconds, _ in points.values()])
-        name_points(axis, points, room)
+    _ticks(axis, [seconds for seconds, _ in points.values()])
+    name_points(axis, points, room)
 
 
 def _ticks(axis: Any, seconds: list[float]) -> None:

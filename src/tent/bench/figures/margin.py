@@ -31,8 +31,8 @@ def name_points(axis: Any, points: Mapping[str, tuple[float, float]], room: floa
 
 
 def beside(rows: Iterable[str], width: float) -> float:
-    """Return the inches that the names of rows take beside a figure of a width: at most nearly half of it."""
-    return min(MARK + GAP + max(len(row) for row in rows) * LETTER, 0.45 * width)
+    """Return the inches that the names of rows take beside a figure of a width: at most half of it."""
+    return min(MARK + GAP + max(len(row) for row in rows) * LETTER, 0.5 * width)
 
 
 def apart(places: Sequence[float], gap: float, height: float) -> list[float]:

@@ -41,7 +41,7 @@ def panels(grid: Grid, width: float = 9.5, title: str = "") -> Any:
     above = heading_height(title, width - 0.1)
     heights = [ABOVE + BAR * len(own) + BELOW for own in tall.values()]
     drawn = canvas(width, above + sum(heights) + math.ceil(len(lines) / across) * (ABOVE + HIGH + BELOW))
-    names = min(max(len(row) for row in grid.rows) * LETTER + 0.15, 0.45 * width)
+    names = min(max(len(row) for row in grid.rows) * LETTER + 0.15, 0.5 * width)
     reach = max((_reach(grid, row) for own in tall.values() for row in own), default=1)
     for i, (name, own) in enumerate(tall.items()):
         top = above + sum(heights[:i]) + ABOVE

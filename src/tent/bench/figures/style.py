@@ -53,7 +53,8 @@ def looks(rows: Sequence[str]) -> dict[str, Look]:
 
 def clipped(name: str, inches: float) -> str:
     """Return a name as it is read, cut to what fits."""
-    name, most = shown(name), max(4, int(inches / LETTER))
+    name = shown(name)
+    most = max(4, int(inches / LETTER + 0.01))  # room that was measured by a name is enough for it
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
