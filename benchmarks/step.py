@@ -60,7 +60,8 @@ def serve(pipe: Connection, keeps: bool, threads: int) -> None:
     if keeps and not tent.keep_memory():
         raise OSError("memory can be kept with glibc alone")
     model, x, found = nn.Module(), torch.empty(0), dict[str, Callable[[Tensor], Any]]()
-    for what, name in iter(pipe.recv, None):
+    while (asked := pipe.recv()) is not None:
+        what, name = asked
         if what == "network":
             found.clear()
             model, x = made(name)
@@ -119,8 +120,9 @@ def shown(name: str, found: dict[str, Any]) -> str:
     return f"| {name} | " + " | ".join(cells) + " |"
 
 
-HEAD = """| | plain step | inference | Source | BN | ours | ours, kept | bfloat16 | saved | ours | bfloat16 | step / Source |
-|---|---|---|---|---|---|---|---|---|---|---|---|"""
+TITLES = ("plain step", "inference", "Source", "BN", "ours", "ours, kept", "bfloat16")
+TITLES += ("plain step saves", "ours", "bfloat16", "step / Source")
+HEAD = f"| | {' | '.join(TITLES)} |\n|{'---|' * (len(TITLES) + 1)}"
 
 
 def main() -> None:
@@ -138,6 +140,8 @@ def main() -> None:
     for name in options.only:
         report["networks"][name] = measured(name, plain, keeping, options.repeats)
         print(shown(name, report["networks"][name]), flush=True)
+    for process in (plain, keeping):
+        process.pipe.send(None)
     with whole(options.out) as path:
         path.write_text(json.dumps(report, indent=1) + "\n")
 

@@ -2,6 +2,7 @@
 
 from tent.bench.board import settled
 from tent.bench.case import Case
+from tent.bench.lessons import Lessons
 from tent.bench.result import Result
 from tent.bench.run import failed, run
 from tent.bench.store import Store
@@ -19,7 +20,7 @@ def attempt(store: Store, case: Case, weights: str | None, since: str) -> Result
             if kept is not None and settled(kept, since):
                 return kept
             try:
-                result = run(case, weights)
+                result = run(case, weights, Lessons(store.folder / ".learnt"))
             except Exception as error:  # noqa: BLE001 (a failing case is on record and does not stop the rest)
                 result = failed(case, error)
             store.put(result)

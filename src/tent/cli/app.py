@@ -7,7 +7,7 @@ from typing import NoReturn
 import typer
 
 from tent.allocator import keep_memory
-from tent.cli import adapt, bench, data, demo, doctor, train
+from tent.cli import adapt, bench, data, demo, doctor, plot, report, table, train
 
 app = typer.Typer(
     name="tent",
@@ -19,6 +19,9 @@ app.command()(demo.demo)
 app.command()(adapt.adapt)
 app.command()(doctor.doctor)
 app.command()(bench.bench)
+app.command()(table.table)
+app.command()(plot.plot)
+app.command()(report.report)
 app.command("train")(train.command)
 app.add_typer(data.app, name="data")
 

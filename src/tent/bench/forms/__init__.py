@@ -1,0 +1,1 @@
+"""The forms that a table is written in: Markdown, LaTeX, CSV and HTML."""

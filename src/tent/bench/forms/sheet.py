@@ -1,0 +1,30 @@
+"""A grid as CSV: one line a case, with every number as the store has it."""
+
+import csv
+import io
+
+from tent.bench.grid import Grid
+from tent.bench.metrics import METRICS
+from tent.bench.result import Result
+
+HEAD = ("suite", "row", "column", "seed", "state", "key", *METRICS, "seconds", "images", "failure")
+
+
+def sheet(grid: Grid) -> str:
+    """Return a grid as CSV; error and calibration error are shares from 0 to 1, entropies are in nats."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(HEAD)
+    for (row, column), entry in grid.entries.items():
+        for seed, result in entry.results.items():
+            writer.writerow([grid.name, row, column, seed, *_fields(result)])
+    return text.getvalue()
+
+
+def _fields(result: Result | None) -> list[object]:
+    if result is None:
+        return ["missing", *("" for _ in range(len(HEAD) - 5))]
+    if result.error is not None:
+        return ["failed", result.case.key(), *("" for _ in range(len(METRICS) + 2)), " ".join(result.error.split())]
+    numbers = [repr(result.metrics[name]) for name in METRICS]
+    return ["done", result.case.key(), *numbers, repr(result.seconds), result.images, ""]

@@ -1,0 +1,76 @@
+"""Results that were never run: a store with numbers that a test knows beforehand."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from tent.bench.case import CHOSEN, OUTCOME, Case
+from tent.bench.result import Result
+from tent.bench.store import Store
+from tent.bench.suite import Suite
+
+WEIGHTS, DATA = "a1" * 32, "d1" * 32
+
+
+def result(case: Case, error: float, seconds: float = 2.0, images: int = 1000, **changes: object) -> Result:
+    """Return what a case might have given."""
+    case = case if case.weights else case.pinned(WEIGHTS, DATA, DATA if case.fit else "")
+    if case.undecided:  # as if its rule had been followed
+        rule = case.note[CHOSEN]["threshold"]
+        note = {CHOSEN: {"threshold": {**rule, OUTCOME: {"0": 0.2, "0.9": 0.19}}}}
+        case = replace(case, options={"threshold": 0.9}, note=note)
+    whole = Result(
+        case,
+        metrics={"error": error, "cross_entropy": 2 * error, "entropy": error / 2, "ece": error / 4},
+        by_batch={name: [error, error] for name in ("error", "cross_entropy", "entropy", "ece")},
+        seconds=seconds,
+        images_per_second=images / seconds,
+        peak_memory=10**6,
+        images=images,
+        protocol=words(case, images),
+        versions={"tent": "0.1.0", "torch": "2.15.0"},
+        hardware="a processor, 2 threads",
+        commit="c" * 40,
+        finished=f"2026-01-01T00:00:0{case.seed % 10}+00:00",
+    )
+    return replace(whole, **changes)
+
+
+def words(case: Case, images: int) -> Mapping[str, str]:
+    """Return a protocol such as a run writes."""
+    data = " ".join(str(part) for part in (case.data.name, case.data.corruption, case.data.severity) if part)
+    learns = case.method in ("tent", "pl")
+    return {
+        "model": f"{case.model}, state {case.weights[:12]}",
+        "data": f"{data}: {images:,} images, shuffled by seed {case.seed}, batches of {case.batch_size}",
+        "order": f"shuffled by seed {case.seed}, the same for all methods",
+        "images": f"{images:,}",
+        "batch": f"{case.batch_size} images",
+        "method": case.method,
+        "when": case.when if case.epochs == 1 else f"{case.when}, {case.epochs} passes",
+        "reset": "before the stream, never in it",
+        "optimizer": "Adam" if learns else "none",
+        "lr": f"{case.lr or 1e-3:g}" if learns else "none",
+    }
+
+
+def failure(case: Case, error: str) -> Result:
+    """Return the record of a case that failed."""
+    return Result(case, error=error, finished="2026-01-01T00:00:00+00:00")
+
+
+def kept(folder: Path, *results: Result) -> Store:
+    """Return a store of these results."""
+    store = Store(folder)
+    for each in results:
+        store.put(each)
+    return store
+
+
+def fill(
+    store: Store, suite: Suite, seeds: tuple[int, ...], number: Callable[[str, str, Case], tuple[float, float]]
+) -> None:
+    """Put a result of every cell in a store; `number` gives its error and seconds."""
+    for cell in suite.cells(seeds, None):
+        error, seconds = number(cell.row, cell.column, cell.case)
+        store.put(result(cell.case, error, seconds))

@@ -1,0 +1,33 @@
+"""`tent plot`, as a person runs it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from command import tent
+from tinysuite import stored, tiny
+
+from tent.bench.suites import SUITES
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SUITES, "tiny", tiny())
+
+
+def test_it_writes_figures_and_names_them(tmp_path: Path) -> None:
+    stored(tmp_path / "results")
+    ran = tent(tmp_path, "plot", "tiny", "--out", "there")
+    assert ran.returncode == 0, ran.stderr
+    names = sorted(path.name for path in (tmp_path / "there").iterdir())
+    assert names == ["tiny-columns.png", "tiny-columns.svg", "tiny-compute.png", "tiny-compute.svg"]
+    assert all(name in ran.stdout for name in names)
+
+
+def test_without_matplotlib_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored(tmp_path / "results")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for command in (["plot", "tiny"], ["report"]):
+        ran = tent(tmp_path, *command)
+        assert (ran.returncode, ran.stderr) == (2, "tent: plots need matplotlib: pip install 'tent-tta[bench]'\n")
+    assert not (tmp_path / "report.html").exists()
