@@ -56,7 +56,7 @@ class Plain:
 
     def __init__(self, model: nn.Module) -> None:
         self.model = copy.deepcopy(model).train().requires_grad_(False)
-        self.params: list[nn.Parameter] = []
+        self.params: list[Tensor] = []
         for module in self.model.modules():
             if isinstance(module, nn.BatchNorm2d):
                 module.track_running_stats = False

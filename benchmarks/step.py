@@ -120,8 +120,10 @@ def shown(name: str, found: dict[str, Any]) -> str:
     return f"| {name} | " + " | ".join(cells) + " |"
 
 
-TITLES = ("plain step", "inference", "Source", "BN", "ours", "ours, kept", "bfloat16")
-TITLES += ("plain step saves", "ours", "bfloat16", "step / Source")
+TITLES = (
+    *("plain step", "inference", "Source", "BN", "ours", "ours, kept", "bfloat16"),
+    *("plain step saves", "ours", "bfloat16", "step / Source"),
+)
 HEAD = f"| | {' | '.join(TITLES)} |\n|{'---|' * (len(TITLES) + 1)}"
 
 
