@@ -15,7 +15,7 @@ def cases(suite: Suite, row: str, seeds: tuple[int, ...] = (0,), limit: int | No
     return [cell.case for cell in suite.cells(seeds, limit) if cell.row == row]
 
 
-@pytest.mark.parametrize("suite", SUITES.values(), ids=str)
+@pytest.mark.parametrize("suite", SUITES.values(), ids=lambda suite: suite.name)
 def test_a_suite_is_a_whole_grid_for_every_seed(suite: Suite) -> None:
     cells = suite.cells((0, 7), None)
     places = [(cell.row, cell.column, cell.case.seed) for cell in cells]
@@ -25,7 +25,7 @@ def test_a_suite_is_a_whole_grid_for_every_seed(suite: Suite) -> None:
     assert any(cell.case.model == suite.model for cell in cells)
 
 
-@pytest.mark.parametrize("suite", SUITES.values(), ids=str)
+@pytest.mark.parametrize("suite", SUITES.values(), ids=lambda suite: suite.name)
 def test_all_methods_share_the_order_and_the_images(suite: Suite) -> None:
     for column in suite.columns:
         own = [cell.case for cell in suite.cells((3,), None) if cell.column == column]
