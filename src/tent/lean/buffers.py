@@ -33,9 +33,7 @@ class Buffers:
         strides = strides or _contiguous(shape)
         if size < LARGE or kind.device.type != "cpu":
             return torch.empty_strided(shape, strides, dtype=kind.dtype, device=kind.device)
-        block = self._free(size)
-        start = -block.ctypes.data % ALIGNED
-        storage = torch.from_numpy(block[start : start + size]).untyped_storage()  # holds the block while it lives
+        storage = torch.from_numpy(self._free(size)).untyped_storage()  # holds the block while it lives
         return torch.empty(0, dtype=kind.dtype).set_(storage, 0, tuple(shape), tuple(strides))
 
     def trim(self) -> None:
@@ -55,7 +53,9 @@ class Buffers:
         for block in blocks:
             if sys.getrefcount(block) == IDLE:
                 return block
-        blocks.append(np.empty(size + ALIGNED, np.uint8))  # numpy asks the kernel for huge pages
+        block = np.empty(size + ALIGNED, np.uint8)  # numpy asks the kernel for huge pages
+        start = -block.ctypes.data % ALIGNED
+        blocks.append(block[start : start + size])
         return blocks[-1]
 
     def __reduce__(self) -> tuple[type["Buffers"], tuple[()]]:

@@ -5,9 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.autograd.function import once_differentiable
 
 from tent.lean.buffers import Buffers
+from tent.lean.gradient import gradient
 from tent.lean.matrix import product
 from tent.lean.origin import Product, mark
 
@@ -59,7 +59,7 @@ class Convolution(Function):
         return torch.convolution(x.to(dtype), weight.to(dtype), None if bias is None else bias.to(dtype), *how)
 
     @staticmethod
-    @once_differentiable
+    @gradient
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient of the input, whose values have no part in it."""
         shape, strides = ctx.laid_out
@@ -80,7 +80,7 @@ class Linear(Function):
         return product(x.to(_narrow(x)), weight, bias, buffers)
 
     @staticmethod
-    @once_differentiable
+    @gradient
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient of the input."""
         (weight,) = ctx.saved_tensors

@@ -5,9 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.autograd.function import once_differentiable
 
 from tent.lean.buffers import Buffers
+from tent.lean.gradient import gradient
 from tent.lean.layout import as_laid_out, dense
 from tent.lean.origin import Line, mark, wide
 from tent.lean.sums import moments, sums
@@ -48,7 +48,7 @@ class BatchNorm(Function):
         return Line(x, scale, shift).again(buffers), scale, shift
 
     @staticmethod
-    @once_differentiable
+    @gradient
     def backward(ctx: Any, grad: Tensor | None, *_: Any) -> tuple[Tensor | None, ...]:
         """Return the gradients of the input, the weight and the bias."""
         if grad is None:
@@ -58,11 +58,11 @@ class BatchNorm(Function):
         dweight, dbias = sums(grad, x, mean, inverse)
         dx = None
         if ctx.needs_input_grad[0]:
-            values = x.numel() // x.shape[1]
             scale = inverse if weight is None else inverse * weight
-            slope = -scale * inverse * dweight / values
-            dx = Line(x, slope, -scale * dbias / values - slope * mean).again(ctx.buffers)
-            dx.addcmul_(grad, wide(scale, x))
+            mean_of = scale / -(x.numel() // x.shape[1])
+            slope = mean_of * inverse * dweight
+            offset = torch.addcmul(mean_of * dbias, slope, mean, value=-1)
+            dx = Line(x, slope, offset).again(ctx.buffers).addcmul_(grad, wide(scale, x))
         wanted = ctx.needs_input_grad
         return dx, dweight if wanted[1] else None, dbias if wanted[2] else None, None, None
 

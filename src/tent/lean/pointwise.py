@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.autograd.function import once_differentiable
 
 from tent.lean import bits
 from tent.lean.buffers import Buffers
+from tent.lean.gradient import gradient
 from tent.lean.layout import as_laid_out, dense
 from tent.lean.origin import Origin, origin_of
 
@@ -100,7 +100,7 @@ class Again(Function):
         return activation.value(x, x if inplace else buffers.like(x))
 
     @staticmethod
-    @once_differentiable
+    @gradient
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient of the input."""
         origin = ctx.saved_tensors
@@ -122,7 +122,7 @@ class ReLU(Function):
         return y
 
     @staticmethod
-    @once_differentiable
+    @gradient
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient where the value was above zero."""
         shape, strides = ctx.laid_out

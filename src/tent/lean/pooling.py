@@ -5,9 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.autograd.function import once_differentiable
 
 from tent.lean.buffers import Buffers
+from tent.lean.gradient import gradient
 from tent.lean.layout import dense
 
 aten = torch.ops.aten
@@ -48,7 +48,7 @@ class Average(Function):
         return aten.avg_pool2d(x, *ctx.how)
 
     @staticmethod
-    @once_differentiable
+    @gradient
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient of the input, of which only the shape matters."""
         return aten.avg_pool2d_backward(grad, _unread(ctx.laid_out, grad), *ctx.how), None, None
@@ -69,7 +69,7 @@ class Maximum(Function):
         return y
 
     @staticmethod
-    @once_differentiable
+    @gradient
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient at the places of the maxima."""
         inside, width = ctx.saved_tensors[0].long(), ctx.laid_out[0][-1]

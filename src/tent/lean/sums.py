@@ -18,9 +18,8 @@ def moments(x: Tensor) -> tuple[Tensor, Tensor]:
     mean, var = torch.batch_norm_update_stats(_apart(x, parts), None, None, 0.0)
     if parts == 1:
         return mean, var
-    means = mean.double().view(parts, channels)
-    whole = means.mean(0)
-    spread = var.double().view(parts, channels).mean(0) + (means - whole).square().mean(0)
+    between, whole = torch.var_mean(mean.view(parts, channels).double(), 0, correction=0)
+    spread = between + var.view(parts, channels).mean(0, dtype=torch.float64)
     return whole.to(mean.dtype), spread.to(var.dtype)
 
 
@@ -41,7 +40,8 @@ def sums(grad: Tensor, x: Tensor, mean: Tensor, inverse: Tensor) -> tuple[Tensor
     )
     if parts == 1:
         return first, second
-    return tuple(each.double().view(parts, channels).sum(0).to(each.dtype) for each in (first, second))
+    whole = torch.stack((first, second)).view(2, parts, channels).sum(1, dtype=torch.float64)
+    return whole.to(first.dtype).unbind()  # type: ignore[return-value]
 
 
 def _parts(x: Tensor) -> int:

@@ -1,0 +1,20 @@
+"""How the backward passes of this room are run: once, and out of sight of the mode that the model is run under."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import torch
+
+
+def gradient(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a backward pass of an autograd function."""
+
+    @wraps(backward)
+    def unseen(ctx: Any, *grads: Any) -> Any:
+        if torch.is_grad_enabled():
+            raise RuntimeError("the lean path has no second derivatives; for those pass adapt(..., lean=False)")
+        with torch._C.DisableTorchFunction():
+            return backward(ctx, *grads)
+
+    return unseen
