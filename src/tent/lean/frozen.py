@@ -60,11 +60,11 @@ class Convolution(Function):
 
     @staticmethod
     @gradient
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, saved: tuple[Any, ...], grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient of the input, whose values have no part in it."""
         shape, strides = ctx.laid_out
         unread = torch.empty_strided(shape, strides, dtype=grad.dtype, device=grad.device)
-        weight = ctx.saved_tensors[0].to(grad.dtype)  # under autocast, what was multiplied was narrower
+        weight = saved[0].to(grad.dtype)  # under autocast, what was multiplied was narrower
         dx, _, _ = torch.ops.aten.convolution_backward(grad, unread, weight, None, *ctx.how, (True, False, False))
         return dx, *(None,) * (2 + len(ctx.how))
 
@@ -81,9 +81,9 @@ class Linear(Function):
 
     @staticmethod
     @gradient
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, saved: tuple[Any, ...], grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient of the input."""
-        (weight,) = ctx.saved_tensors
+        (weight,) = saved
         return product(grad.contiguous(), weight.t(), None, ctx.buffers), None, None, None
 
 

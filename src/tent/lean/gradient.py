@@ -8,13 +8,14 @@ import torch
 
 
 def gradient(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a backward pass of an autograd function."""
+    """Mark a backward pass of an autograd function; it is given the context, what was saved, and the gradients."""
 
     @wraps(backward)
     def unseen(ctx: Any, *grads: Any) -> Any:
         if torch.is_grad_enabled():
             raise RuntimeError("the lean path has no second derivatives; for those pass adapt(..., lean=False)")
+        saved = ctx.saved_tensors  # in the mode's sight: for a checkpointed block, this is where it is run again
         with torch._C.DisableTorchFunction():
-            return backward(ctx, *grads)
+            return backward(ctx, saved, *grads)
 
     return unseen

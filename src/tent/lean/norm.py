@@ -49,11 +49,11 @@ class BatchNorm(Function):
 
     @staticmethod
     @gradient
-    def backward(ctx: Any, grad: Tensor | None, *_: Any) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, saved: tuple[Any, ...], grad: Tensor | None, *_: Any) -> tuple[Tensor | None, ...]:
         """Return the gradients of the input, the weight and the bias."""
         if grad is None:
             return (None,) * 5
-        x, weight, mean, inverse = ctx.saved_tensors
+        x, weight, mean, inverse = saved
         grad = as_laid_out(x, grad, ctx.buffers)
         dweight, dbias = sums(grad, x, mean, inverse)
         dx = None

@@ -101,11 +101,10 @@ class Again(Function):
 
     @staticmethod
     @gradient
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, saved: tuple[Any, ...], grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient of the input."""
-        origin = ctx.saved_tensors
-        x = ctx.kind(*origin).again(ctx.buffers)
-        return ctx.activation.gradient(as_laid_out(x, grad, ctx.buffers), x), *(None,) * (4 + len(origin))
+        x = ctx.kind(*saved).again(ctx.buffers)
+        return ctx.activation.gradient(as_laid_out(x, grad, ctx.buffers), x), *(None,) * (4 + len(saved))
 
 
 class ReLU(Function):
@@ -123,8 +122,8 @@ class ReLU(Function):
 
     @staticmethod
     @gradient
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, saved: tuple[Any, ...], grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient where the value was above zero."""
         shape, strides = ctx.laid_out
-        out = bits.floats(ctx.saved_tensors[0], ctx.buffers.take(shape, grad, strides))
+        out = bits.floats(saved[0], ctx.buffers.take(shape, grad, strides))
         return out.mul_(as_laid_out(out, grad, ctx.buffers)), None, None

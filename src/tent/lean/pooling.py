@@ -49,7 +49,7 @@ class Average(Function):
 
     @staticmethod
     @gradient
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, saved: tuple[Any, ...], grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient of the input, of which only the shape matters."""
         return aten.avg_pool2d_backward(grad, _unread(ctx.laid_out, grad), *ctx.how), None, None
 
@@ -70,9 +70,9 @@ class Maximum(Function):
 
     @staticmethod
     @gradient
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, saved: tuple[Any, ...], grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient at the places of the maxima."""
-        inside, width = ctx.saved_tensors[0].long(), ctx.laid_out[0][-1]
+        inside, width = saved[0].long(), ctx.laid_out[0][-1]
         (_, across), stride, padding, dilation, _ = ctx.how
         top, left = _corners(inside, stride, padding)
         places = (inside // across * dilation[0] + top) * width + inside % across * dilation[1] + left
