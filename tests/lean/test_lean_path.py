@@ -2,6 +2,8 @@
 
 import copy
 import math
+import re
+from pathlib import Path
 
 import pytest
 import timm
@@ -165,3 +167,9 @@ def test_a_copy_has_buffers_of_its_own() -> None:
     adapted = tent.adapt(made("conv"))
     twin = copy.deepcopy(adapted)
     assert twin.engine.path.buffers is not adapted.engine.path.buffers
+
+
+def test_the_code_on_the_page_runs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "speed.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(block, "docs/speed.md", "exec"), {})

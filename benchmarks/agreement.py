@@ -1,0 +1,63 @@
+"""How far the lean path is from the published recipe after 20 steps, and bfloat16 from float32 in error."""
+
+import argparse
+
+import numpy as np
+import torch
+from networks import Plain
+
+import tent
+from tent.data import Stream, load
+from tent.data.corruptions import corrupt
+from tent.data.sample import sample
+from tent.models import zoo
+from tent.models.entry import Entry
+
+TYPES = ("gaussian_noise", "defocus_blur", "fog", "jpeg_compression")  # one of every family
+STEPS = 20
+
+
+def after_steps(entry: Entry, kind: str) -> dict[str, float]:
+    """Return the largest differences after 20 steps of 100 shipped images each."""
+    images = sample()
+    pixels = corrupt(np.asarray(images.fetch(np.arange(len(images)))), kind, 5)
+    ours, plain = tent.adapt(entry.model), Plain(entry.model)
+    mine = theirs = torch.empty(0)
+    size = len(pixels) // STEPS
+    for first in range(0, size * STEPS, size):
+        x = entry.preprocess(pixels[first : first + size])
+        mine, theirs = ours(x), plain(x)
+    named = dict(plain.model.named_parameters())
+    moved = [(p - named[name]).abs().max() for name, p in ours.named_parameters()]
+    furthest = float((mine - theirs).abs().max())
+    return {
+        "γ and β": float(torch.stack(moved).max()),
+        "logits": furthest,
+        "of the largest logit": furthest / float(theirs.abs().max()),
+    }
+
+
+def error(entry: Entry, stream: Stream, precision: str) -> float:
+    """Return the error of Tent over a stream, online."""
+    adapted, wrong, total = tent.adapt(entry.model, precision=precision), 0, 0  # type: ignore[arg-type]
+    for x, y in stream:
+        answers, labels = adapted(x).argmax(1).numpy(), np.asarray(y)
+        wrong, total = wrong + int((answers != labels).sum()), total + len(labels)
+    return wrong / total
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--images", type=int, default=10_000, help="of each type of CIFAR-10-C, which must be there")
+    options = parser.parse_args()
+    entry = zoo.load("r26-cifar10")
+    print(f"| type | {' | '.join(after_steps(entry, TYPES[0]))} | float32 | bfloat16 |\n|---|---|---|---|---|---|")
+    for kind in TYPES:
+        stream = Stream(load("cifar10-c", corruption=kind, severity=5), 128, 0, entry.preprocess).first(options.images)
+        cells = [f"{value:.1e}" for value in after_steps(entry, kind).values()]
+        cells += [f"{error(entry, stream, precision):.2%}" for precision in ("float32", "bfloat16")]
+        print(f"| {kind} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
