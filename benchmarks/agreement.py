@@ -28,7 +28,7 @@ def after_steps(entry: Entry, kind: str) -> dict[str, float]:
         x = entry.preprocess(pixels[first : first + size])
         mine, theirs = ours(x), plain(x)
     named = dict(plain.model.named_parameters())
-    moved = [(p - named[name]).abs().max() for name, p in ours.named_parameters()]
+    moved = [(p - named[name]).detach().abs().max() for name, p in ours.named_parameters()]
     furthest = float((mine - theirs).abs().max())
     return {
         "γ and β": float(torch.stack(moved).max()),

@@ -52,6 +52,22 @@ def test_a_step_on_the_shipped_model_agrees_with_the_plain_one() -> None:
         torch.testing.assert_close(parameter, dict(plain.model.named_parameters())[name], rtol=0, atol=1e-3)
 
 
+@pytest.mark.parametrize("stats", [tent.norm.Batch(), tent.norm.Source()])
+@pytest.mark.parametrize("ending", ["bias", "weight"])
+def test_any_part_of_a_layer_may_move_alone(stats: tent.norm.Stats, ending: str) -> None:
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 5)).eval()
+    for layer in ("0", "1", "4") if ending == "weight" else ("1", "4"):  # a norm takes a bias before it away
+        name = f"{layer}.{ending}"
+        found = []
+        for lean in (True, False):
+            adapted = tent.adapt(model, select=lambda model, name=name: [name], stats=stats, lean=lean)
+            torch.manual_seed(0)
+            adapted(torch.randn(6, 3, 8, 8))
+            found.append(adapted.state_dict()[name])
+        assert not torch.equal(found[0], model.state_dict()[name])
+        assert torch.allclose(*found, atol=1e-4)
+
+
 def test_without_it_everything_is_torchs_own_to_the_bit() -> None:
     model, x = made("conv"), batches(1)[0]
     assert torch.equal(tent.adapt(model, tent.Source(), lean=False)(x), model(x))

@@ -38,7 +38,7 @@ def linear(buffers: Buffers, input: Tensor, weight: Tensor, bias: Tensor | None 
     if type(input) is not Tensor or not input.is_contiguous() or input.dim() < 2 or not input.is_floating_point():
         return NotImplemented
     if not _frozen(input, weight, bias):
-        wanted = torch.is_grad_enabled() and (input.requires_grad or weight.requires_grad)
+        wanted = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (input, weight, bias))
         alike = not wanted and _narrow(input) == input.dtype == weight.dtype
         return product(input, weight, bias, buffers) if alike else NotImplemented
     y: Tensor = Linear.apply(input, weight, bias, buffers)

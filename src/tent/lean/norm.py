@@ -17,16 +17,16 @@ WIDE_TYPES = (torch.float32, torch.float64)  # torch's own kernel takes narrow i
 
 def batch_norm(buffers: Buffers, x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Any:
     """Normalise by the statistics of the batch."""
-    if x.dtype not in WIDE_TYPES or not dense(x):
-        return NotImplemented
+    if x.dtype not in WIDE_TYPES or x.device.type != "cpu" or not dense(x):
+        return NotImplemented  # a GPU's own is one kernel
     y, scale, shift = BatchNorm.apply(x, weight, bias, eps, buffers)
     return mark(y, Line(x.detach(), scale, shift)) if y.requires_grad else y
 
 
 def fixed(buffers: Buffers, x: Tensor, mean: Tensor, var: Tensor, weight: Any, bias: Any, eps: float) -> Any:
     """Normalise by given statistics, where no gradient is wanted."""
-    wanted = torch.is_grad_enabled() and (x.requires_grad or (weight is not None and weight.requires_grad))
-    if wanted or x.dtype not in WIDE_TYPES or not dense(x):
+    wanted = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (x, weight, bias))
+    if wanted or x.dtype not in WIDE_TYPES or x.device.type != "cpu" or not dense(x):
         return NotImplemented
     scale, shift = _line(mean, torch.rsqrt(var + eps), weight, bias)
     return Line(x, scale, shift).again(buffers)

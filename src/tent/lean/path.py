@@ -64,4 +64,4 @@ def path_of(model: nn.Module, lean: bool, precision: str) -> Path:
     if dtype == torch.float16 and device == "cpu":
         raise ValueError("precision='float16' is for GPUs; on a CPU use precision='bfloat16'")
     last = lean and convolves(model) and (device == "cpu" or dtype is not None)  # GPUs want it for narrow types alone
-    return Path(Buffers() if lean else None, last, dtype, device)
+    return Path(Buffers() if lean and device in ("cpu", "cuda") else None, last, dtype, device)
