@@ -33,7 +33,7 @@ def after_steps(entry: Entry, kind: str) -> dict[str, float]:
     return {
         "γ and β": float(torch.stack(moved).max()),
         "logits": furthest,
-        "of the largest logit": furthest / float(theirs.abs().max()),
+        "share of the largest logit": furthest / float(theirs.abs().max()),
     }
 
 
@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=10_000, help="of each type of CIFAR-10-C, which must be there")
     options = parser.parse_args()
     entry = zoo.load("r26-cifar10")
-    print(f"| type | {' | '.join(after_steps(entry, TYPES[0]))} | float32 | bfloat16 |\n|---|---|---|---|---|---|")
+    print(f"| type | {' | '.join(after_steps(entry, TYPES[0]))} | error, float32 | error, bfloat16 |\n|---|---|---|---|---|---|")
     for kind in TYPES:
         stream = Stream(load("cifar10-c", corruption=kind, severity=5), 128, 0, entry.preprocess).first(options.images)
         cells = [f"{value:.1e}" for value in after_steps(entry, kind).values()]
