@@ -1,7 +1,7 @@
 """The way a pass is run: in which memory, in which layout of images, in which precision."""
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -21,7 +21,7 @@ class Path:
     buffers: Buffers | None = None
     images_last: bool = False  # whether images are laid out with their channels last
     dtype: torch.dtype | None = None  # what autocast narrows to
-    device: str = field(default="cpu")
+    device: str = "cpu"
 
     @property
     def scale(self) -> float:

@@ -7,7 +7,7 @@ import torch
 
 from tent.train.schedule import SCHEDULES
 
-DIGITS = frozenset({"mnist", "mnist_m", "svhn", "usps"})  # a mirrored digit is no digit
+DIGITS = frozenset({"mnist", "mnist-m", "svhn", "usps"})  # a mirrored digit is no digit
 
 
 @dataclass(frozen=True)
