@@ -112,10 +112,10 @@ def test_two_runs_at_once_share_the_work(folder: Path) -> None:
 def test_a_case_is_run_once_whoever_asks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
-    def counted(case, weights):  # type: ignore[no-untyped-def]
+    def counted(case, weights, lessons):  # type: ignore[no-untyped-def]
         calls.append(case)
         assert attempt(store, case, None, "") is None  # another that comes meanwhile
-        return run(case, weights)
+        return run(case, weights, lessons)
 
     monkeypatch.setattr("tent.bench.attempt.run", counted)
     store, case = Store(folder / "results"), tiny.board(folder).todo[0].case

@@ -10,6 +10,7 @@ import numpy as np
 from tent.bench import attempt
 from tent.bench.board import Board
 from tent.bench.case import Case, Data
+from tent.bench.lessons import Lessons
 from tent.bench.plan import plan
 from tent.bench.result import Result
 from tent.bench.run import run
@@ -119,9 +120,9 @@ def worked(folder: Path, net: str = "net", workers: int = 1, rows: int = len(ROW
     return made
 
 
-def _told(case: Case, weights: str | None) -> Result:
+def _told(case: Case, weights: str | None, lessons: Lessons) -> Result:
     print("ran", case.key(), flush=True)
-    return run(case, weights)
+    return run(case, weights, lessons)
 
 
 if __name__ == "__main__":
