@@ -1,5 +1,6 @@
 """Products with a frozen matrix, by whichever of torch's libraries is faster at that size."""
 
+from math import prod
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ def product(x: Tensor, weight: Tensor, bias: Tensor | None, buffers: Buffers) ->
     """Return x @ weight.T + bias, over the last axis of x and in its type."""
     weight, bias = weight.to(x.dtype), None if bias is None else bias.to(x.dtype)
     shape = (*x.shape[:-1], len(weight))
-    small = x.numel() // max(x.shape[-1], 1) * len(weight) * x.element_size() < MAPPED
+    small = prod(shape) * x.element_size() < MAPPED
     if small and x.numel() and x.device.type == "cpu" and x.dtype == torch.float32 and (linear := onednn()):
         # faster than the library behind torch.mm on CPUs that are not that library's maker's, and not slower on those
         return linear(x, weight, bias, "none", [], "")  # type: ignore[no-any-return]
