@@ -92,3 +92,8 @@ def he_normal(model: nn.Module) -> None:
 def r26(classes: int = 10, channels: int = 3, norm: Norm = nn.BatchNorm2d) -> ResNet:
     """R-26: 6 x 4 + 2 layers."""
     return ResNet(4, classes, channels, norm)
+
+
+def group_norm(channels: int) -> nn.GroupNorm:
+    """Eight groups, as in test-time training: it needs no batch, so single images can be learnt from."""
+    return nn.GroupNorm(8, channels)
