@@ -1,10 +1,13 @@
 """How far the lean path is from the published recipe after 20 steps, and bfloat16 from float32 in error."""
 
 import argparse
+import copy
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import torch
 from networks import Plain
+from torch import Tensor
 
 import tent
 from tent.data import Stream, load
@@ -15,23 +18,31 @@ from tent.models.entry import Entry
 
 TYPES = ("gaussian_noise", "defocus_blur", "fog", "jpeg_compression")  # one of every family
 STEPS = 20
-TITLES = ("γ and β", "logits", "share of the largest logit", "error, float32", "error, bfloat16")
+TITLES = (
+    *("γ and β", "logits", "share of the largest logit"),
+    *("ours to float64", "published to float64", "error, float32", "error, bfloat16"),
+)
 
 
 def after_steps(entry: Entry, kind: str) -> tuple[float, ...]:
     """Return the largest differences, after 20 steps of 100 shipped images each, that `TITLES` names."""
     images = sample()
     pixels = corrupt(np.asarray(images.fetch(np.arange(len(images)))), kind, 5)
-    ours, plain = tent.adapt(entry.model), Plain(entry.model)
+    ours, plain, exact = tent.adapt(entry.model), Plain(entry.model), Plain(copy.deepcopy(entry.model).double())
     mine = theirs = torch.empty(0)
     size = len(pixels) // STEPS
     for first in range(0, size * STEPS, size):
         x = entry.preprocess(pixels[first : first + size])
         mine, theirs = ours(x), plain(x)
-    named = dict(plain.model.named_parameters())
-    moved = [(p - named[name]).detach().abs().max() for name, p in ours.named_parameters()]
+        exact(x.double())
+    a, b, truth = (dict(each.named_parameters()) for each in (ours, plain.model, exact.model))
     furthest = float((mine - theirs).abs().max())
-    return float(torch.stack(moved).max()), furthest, furthest / float(theirs.abs().max())
+    return apart(a, a, b), furthest, furthest / float(theirs.abs().max()), apart(a, a, truth), apart(a, b, truth)
+
+
+def apart(names: Iterable[str], a: Mapping[str, Tensor], b: Mapping[str, Tensor]) -> float:
+    """Return the largest difference between the parameters of these names."""
+    return max(float((a[name] - b[name]).detach().abs().max()) for name in names)
 
 
 def error(entry: Entry, stream: Stream, precision: str) -> float:

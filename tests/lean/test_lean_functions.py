@@ -171,6 +171,42 @@ def test_frozen_linear_layers_and_the_gelu_behind_them(layout: torch.memory_form
         )
 
 
+def normalised(x: Tensor, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor]:
+    """Return a layer norm of x, as the lean path has it, and the scale and shift that move."""
+    scale, shift = torch.linspace(0.5, 1.5, 8, dtype=dtype), torch.linspace(-1, 1, 8, dtype=dtype)
+    return lean(F.layer_norm, x, (8,), scale.requires_grad_(), shift.requires_grad_(), 1e-3), scale, shift
+
+
+@pytest.mark.parametrize("wide", [4, 40])
+def test_a_layer_norm_the_linear_layer_behind_it_and_the_gelu(layout: torch.memory_format, wide: int) -> None:
+    weight, bias = torch.randn(wide, 8, dtype=torch.float64), torch.randn(wide, dtype=torch.float64)
+    x = torch.randn(5, 7, 8, dtype=torch.float64).requires_grad_()
+    y, scale, shift = normalised(x)
+    ours = torch.autograd.grad(lean(F.gelu, lean(F.linear, y, weight, bias)).sin().sum(), (x, scale, shift))
+    y = F.layer_norm(x, (8,), scale, shift, 1e-3)
+    theirs = torch.autograd.grad(F.gelu(F.linear(y, weight, bias)).sin().sum(), (x, scale, shift))
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-12)
+
+
+def test_behind_a_layer_norm_nothing_more_is_kept_unless_the_product_is_costly(layout: torch.memory_format) -> None:
+    x, weight = torch.randn(16, 8, dtype=torch.float32).requires_grad_(), torch.randn(32, 8)
+    for costly, more in ((frozenset[int](), 0), (frozenset({weight.data_ptr()}), 16 * 32)):
+        with saved([weight]) as count:
+            y, *_ = normalised(x * 1, torch.float32)
+            buffers = Buffers(costly)
+            y = FUNCTIONS[F.linear](buffers, y, weight)
+            z = FUNCTIONS[F.gelu](buffers, y)
+            z = F.gelu(y) if z is NotImplemented else z
+        # the norm keeps its input, a mean and a deviation a row, its scale and its shift
+        assert count.bytes == 4 * (16 * 8 + 2 * 16 + 2 * 8 + more)
+        assert z.requires_grad
+
+
+def test_a_layer_norm_without_a_scale_is_torchs_own(layout: torch.memory_format) -> None:
+    assert FUNCTIONS[F.layer_norm](Buffers(), torch.randn(4, 8).requires_grad_(), (8,)) is NotImplemented
+
+
 POOLS = {
     "3, stride 2": {"kernel_size": 3, "stride": 2, "padding": 1},
     "2": {"kernel_size": 2},

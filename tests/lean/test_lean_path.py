@@ -83,6 +83,19 @@ def test_less_is_kept(name: str, share: float) -> None:
     assert step_saves(model, x) <= share * step_saves(model, x, lean=False)
 
 
+def test_every_third_wide_product_is_kept_since_time_counts_too() -> None:
+    model = timm.create_model("vit_tiny_patch16_224", num_classes=10, depth=6).eval()
+    x = torch.randn(2, 3, 224, 224)
+    values = 2 * 197 * 4 * 192 * 4  # bytes that a gelu's input takes
+    adapted = tent.adapt(model)
+    with saved([*model.parameters(), *adapted.parameters()]) as some:
+        adapted(x)
+    adapted.engine.path.buffers.costly = frozenset()
+    with saved([*model.parameters(), *adapted.parameters()]) as none:
+        adapted(x)
+    assert some.bytes - none.bytes == 2 * values
+
+
 def test_bfloat16_keeps_half_of_that_again() -> None:
     model = timm.create_model("resnet18", num_classes=10).eval()
     x = torch.randn(8, 3, 64, 64)

@@ -18,7 +18,8 @@ IDLE = 3  # references to a block that no tensor is on: of the list, of the loop
 class Buffers:
     """Blocks of memory for large tensors on a CPU; a block is free again when the last tensor on it is gone."""
 
-    def __init__(self) -> None:
+    def __init__(self, costly: frozenset[int] = frozenset()) -> None:
+        self.costly = costly  # where weights lie whose products had better stay than be made again
         self._blocks: dict[int, list[NDArray[np.uint8]]] = {}  # by size
         self._asked: dict[int, int] = {}  # size -> the pass that asked for it last
         self._passes = 0
@@ -58,8 +59,8 @@ class Buffers:
         blocks.append(block[start : start + size])
         return blocks[-1]
 
-    def __reduce__(self) -> tuple[type["Buffers"], tuple[()]]:
-        return Buffers, ()  # a copy starts with none: what is in them is nobody's
+    def __reduce__(self) -> tuple[type["Buffers"], tuple[frozenset[int]]]:
+        return Buffers, (self.costly,)  # a copy starts with none: what is in them is nobody's
 
 
 def _contiguous(shape: Sequence[int]) -> tuple[int, ...]:

@@ -3,13 +3,23 @@
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd import Function
 
 from tent.lean.buffers import Buffers
 from tent.lean.gradient import gradient
 from tent.lean.matrix import product
-from tent.lean.origin import Product, mark
+from tent.lean.origin import Normal, NormalProduct, Product, mark, origin_of
+
+WIDENS = 2  # times as many values out as in, from which on they are worth computing again
+SHARE = 3  # of so many such layers one is not run again: all of them would cost more time than all else here saves
+
+
+def costly(model: nn.Module) -> frozenset[int]:
+    """Return where in memory those weights of a model lie whose products are kept, rather than computed again."""
+    weights = [module.weight for module in model.modules() if isinstance(module, nn.Linear)]
+    wide = [w for w in weights if type(w) is nn.Parameter and _widens(w)]
+    return frozenset(weight.data_ptr() for weight in wide[::SHARE])
 
 
 def convolution(axes: int) -> Any:
@@ -42,8 +52,11 @@ def linear(buffers: Buffers, input: Tensor, weight: Tensor, bias: Tensor | None 
         alike = not wanted and _narrow(input) == input.dtype == weight.dtype
         return product(input, weight, bias, buffers) if alike else NotImplemented
     y: Tensor = Linear.apply(input, weight, bias, buffers)
-    if len(weight) < 2 * weight.shape[1]:
+    if not _widens(weight) or weight.data_ptr() in buffers.costly:
         return y
+    before = origin_of(input)
+    if isinstance(before, Normal):
+        return mark(y, NormalProduct(*before, weight, bias, _narrow(input)))
     return mark(y, Product(input.detach().to(_narrow(input)), weight, bias))
 
 
@@ -85,6 +98,10 @@ class Linear(Function):
         """Return the gradient of the input."""
         (weight,) = saved
         return product(grad.contiguous(), weight.t(), None, ctx.buffers), None, None, None
+
+
+def _widens(weight: Tensor) -> bool:
+    return len(weight) >= WIDENS * weight.shape[1]
 
 
 def _narrow(x: Tensor) -> torch.dtype:

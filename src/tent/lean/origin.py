@@ -1,6 +1,7 @@
 """Where a tensor came from, if it can be computed again from what is kept anyway, or is much smaller."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -34,7 +35,36 @@ class Product(NamedTuple):
         return product(*self, buffers)
 
 
-Origin = Line | Product
+class Normal(NamedTuple):
+    """A layer norm's output; the layer norm keeps x."""
+
+    x: Tensor
+    scale: Tensor
+    shift: Tensor
+    eps: float
+
+    def again(self, buffers: Buffers) -> Tensor:
+        """Compute it, to the same bits every time."""
+        return torch.layer_norm(self.x, self.scale.shape, self.scale, self.shift, self.eps)
+
+
+class NormalProduct(NamedTuple):
+    """The output of a linear layer behind a layer norm."""
+
+    x: Tensor
+    scale: Tensor
+    shift: Tensor
+    eps: float
+    weight: Tensor
+    bias: Tensor | None
+    dtype: torch.dtype  # that is multiplied in
+
+    def again(self, buffers: Buffers) -> Tensor:
+        """Compute it, to the same bits every time."""
+        return product(Normal(*self[:4]).again(buffers).to(self.dtype), self.weight, self.bias, buffers)
+
+
+Origin = Line | Product | Normal | NormalProduct
 
 
 def mark(y: Tensor, origin: Origin) -> Tensor:
@@ -47,6 +77,20 @@ def origin_of(y: Tensor) -> Origin | None:
     """Return where a tensor came from, if that is known."""
     version, origin = getattr(y, "origin", (None, None))
     return origin if version == y._version else None
+
+
+def taken_apart(origin: Origin) -> tuple[list[Tensor], Callable[[Sequence[Tensor]], Origin]]:
+    """Return the tensors that an origin holds, and what makes it of such tensors again."""
+    places = [i for i, value in enumerate(origin) if isinstance(value, Tensor)]
+    rest: list[Any] = [None if isinstance(value, Tensor) else value for value in origin]
+
+    def together(tensors: Sequence[Tensor]) -> Origin:
+        values = list(rest)
+        for place, tensor in zip(places, tensors, strict=True):
+            values[place] = tensor
+        return type(origin)(*values)
+
+    return [value for value in origin if isinstance(value, Tensor)], together
 
 
 def wide(channels: Tensor, x: Tensor) -> Tensor:

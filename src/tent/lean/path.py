@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from tent.lean.buffers import Buffers
+from tent.lean.frozen import costly
 from tent.lean.layout import as_usual, channels_last, convolves, is_channels_last
 from tent.outputs import Inputs, mapped
 
@@ -64,4 +65,4 @@ def path_of(model: nn.Module, lean: bool, precision: str) -> Path:
     if dtype == torch.float16 and device == "cpu":
         raise ValueError("precision='float16' is for GPUs; on a CPU use precision='bfloat16'")
     last = lean and convolves(model) and (device == "cpu" or dtype is not None)  # GPUs want it for narrow types alone
-    return Path(Buffers() if lean and device in ("cpu", "cuda") else None, last, dtype, device)
+    return Path(Buffers(costly(model)) if lean and device in ("cpu", "cuda") else None, last, dtype, device)

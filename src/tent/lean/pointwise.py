@@ -11,7 +11,7 @@ from tent.lean import bits
 from tent.lean.buffers import Buffers
 from tent.lean.gradient import gradient
 from tent.lean.layout import as_laid_out, dense
-from tent.lean.origin import Origin, origin_of
+from tent.lean.origin import origin_of, taken_apart
 
 aten = torch.ops.aten
 
@@ -82,7 +82,8 @@ def activated(activation: Activation, buffers: Buffers, x: Tensor, inplace: bool
     origin = origin_of(x)
     if origin is None:
         return NotImplemented
-    return Again.apply(x, activation, inplace, buffers, type(origin), *origin)
+    tensors, together = taken_apart(origin)
+    return Again.apply(x, activation, inplace, buffers, together, *tensors)
 
 
 class Again(Function):
@@ -90,11 +91,11 @@ class Again(Function):
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, activation: Activation, inplace: bool, buffers: Buffers, kind: type[Origin], *origin: Any
+        ctx: Any, x: Tensor, activation: Activation, inplace: bool, buffers: Buffers, together: Any, *tensors: Tensor
     ) -> Tensor:
         """Return the activation's value."""
-        ctx.save_for_backward(*origin)
-        ctx.kind, ctx.activation, ctx.buffers = kind, activation, buffers
+        ctx.save_for_backward(*tensors)
+        ctx.together, ctx.activation, ctx.buffers = together, activation, buffers
         if inplace:
             ctx.mark_dirty(x)
         return activation.value(x, x if inplace else buffers.like(x))
@@ -103,7 +104,7 @@ class Again(Function):
     @gradient
     def backward(ctx: Any, saved: tuple[Any, ...], grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient of the input."""
-        x = ctx.kind(*saved).again(ctx.buffers)
+        x = ctx.together(saved).again(ctx.buffers)
         return ctx.activation.gradient(as_laid_out(x, grad, ctx.buffers), x), *(None,) * (4 + len(saved))
 
 
