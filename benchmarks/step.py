@@ -103,6 +103,7 @@ def measured(name: str, plain: Process, keeping: Process, repeats: int) -> dict[
         print(f"\r{name}: round {i + 1} of {WARM_UP + repeats} ", end="", file=sys.stderr, flush=True)
     print("\r" + " " * 60, end="\r", file=sys.stderr)
     return {
+        "repeats": repeats,
         "seconds": {label: statistics.median(found) for label, found in times.items()},
         "bytes": {step: plain.ask("bytes", step) for step in STEPS},
     }
@@ -120,6 +121,13 @@ def shown(name: str, found: dict[str, Any]) -> str:
     return f"| {name} | " + " | ".join(cells) + " |"
 
 
+def begun(path: Path, threads: int) -> dict[str, Any]:
+    """Return the report that lies there already, if it is of this machine and software, or a new one."""
+    head = {"versions": versions(), "hardware": hardware(torch.device("cpu")), "threads": threads}
+    there = json.loads(path.read_text()) if path.is_file() else {}
+    return {**head, "networks": there.get("networks", {}) if all(there.get(key) == head[key] for key in head) else {}}
+
+
 TITLES = (
     *("plain step", "inference", "Source", "BN", "ours", "ours, kept", "bfloat16"),
     *("plain step saves", "ours", "bfloat16", "step / Source"),
@@ -132,13 +140,14 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=11)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--only", nargs="*", default=[*NETWORKS], choices=[*NETWORKS])
-    parser.add_argument("--out", type=Path, default=Path("step.json"))
+    parser.add_argument(
+        "--out", type=Path, default=Path("step.json"), help="networks that lie there and are not run stay"
+    )
     options = parser.parse_args()
     plain, keeping = (Process(keeps, options.threads) for keeps in (False, True))
     print("times and saved bytes as shares of the plain step's; medians of", options.repeats, "\n")
     print(HEAD)
-    report: dict[str, Any] = {"versions": versions(), "hardware": hardware(torch.device("cpu"))}
-    report |= {"threads": options.threads, "repeats": options.repeats, "networks": {}}
+    report = begun(options.out, options.threads)
     for name in options.only:
         report["networks"][name] = measured(name, plain, keeping, options.repeats)
         print(shown(name, report["networks"][name]), flush=True)

