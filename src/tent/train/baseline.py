@@ -33,9 +33,7 @@ def network_of(method: str, network: str) -> str:
 
 def name_of(method: str, source: str, target: str = "", network: str = "r26") -> str:
     """What a trained model is called, and its folder: `rg-svhn-mnist`, `ttt-cifar10`, `ttt-cifar10-r26-gn`."""
-    words = [method, _plain(source)]
-    if target:
-        words.append(_plain(Target.of(target).word))
+    words = [method, *(_plain(Target.of(each).word) for each in (source, target) if each)]
     if (own := network.removesuffix(BRANCHED)) != "r26":
         words.append(own)
     return "-".join(words)

@@ -62,10 +62,9 @@ class Recipe:
         options = {
             name.replace("_", "-"): value for name, value in self.written().items() if name not in ("flip", "start")
         }
-        way = "" if method == "source" else f"--method {method} "
-        return (
-            f"tent train {way}{' '.join(f'--{name} {value}' for name, value in options.items())} {special} --out FOLDER"
-        )
+        if method != "source":
+            options = {"method": method, "source": options.pop("data"), **options}
+        return f"tent train {' '.join(f'--{name} {value}' for name, value in options.items())} {special} --out FOLDER"
 
 
 def best_precision(device: torch.device) -> str:

@@ -1,8 +1,12 @@
 """UDA-SS: source and target aligned by tasks that need no labels (Sun, Tzeng, Darrell & Efros, 2019)."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from tent import rotations
 from tent.train import quadrant
@@ -35,12 +39,25 @@ class UDASS(Objective):
         half = n // 2
         turned, turns = rotations.drawn(torch.cat([batch.inputs[:half], target[:half]]), batch.random)
         quarters, places = quadrant.drawn(torch.cat([batch.inputs[half:], target[half:]]), batch.random)
-        # quarters first: running averages then end on images of the size that is tested on
-        place = self.place(model.features(last(quarters)))  # type: ignore[operator]
+        with untracked(model):
+            place = self.place(model.features(last(quarters)))  # type: ignore[operator]
         features = model.features(last(torch.cat([batch.inputs, turned])))  # type: ignore[operator]
         logits, rotation = model.fc(features[:n]).float(), self.rotation(features[n:])  # type: ignore[operator]
         tasks = F.cross_entropy(rotation.float(), turns) + F.cross_entropy(place.float(), places)
         return F.cross_entropy(logits, batch.labels) + tasks, logits
+
+
+@contextmanager
+def untracked(model: nn.Module) -> Iterator[None]:
+    """Keep what passes out of the running averages: whole images are tested on, and quarters' statistics differ."""
+    norms = [each for each in model.modules() if isinstance(each, _BatchNorm) and each.track_running_stats]
+    try:
+        for norm in norms:
+            norm.track_running_stats = False
+        yield
+    finally:
+        for norm in norms:
+            norm.track_running_stats = True
 
 
 def last(images: Tensor) -> Tensor:
