@@ -30,6 +30,8 @@ class Start:
         path, shipped = Path(given), str(given) in zoo.SHIPPED
         if shipped and not path.exists():
             path = zoo.WEIGHTS / f"{given}.safetensors"
+        if not path.is_file():
+            raise FileNotFoundError(f"{given}: no such file of weights; name one, or {', '.join(zoo.SHIPPED)}")
         return cls(str(given) if shipped else path.name, path, hashlib.sha256(path.read_bytes()).hexdigest())
 
     @property

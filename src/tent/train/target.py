@@ -29,11 +29,13 @@ class Target:
         known = named(name)
         if known.open not in (corrupted_arrays, corrupted_tree):
             if len(rest) > 1 or not all(rest):
-                raise ValueError(f"target {word!r}: write {known.name}, or {known.name}:test for its test split")
+                raise ValueError(f"{word!r}: write {known.name}, or {known.name}:test for its test split")
             return cls(known.name, rest[0] if rest else "train")
         severity = rest[1] if len(rest) == 2 else str(SEVERITIES)
         if len(rest) not in (1, 2) or not all(rest) or not severity.isdecimal():
-            raise ValueError(f"target {word!r}: write {known.name}:TYPE or {known.name}:TYPE:SEVERITY, as in fog:5")
+            raise ValueError(
+                f"{word!r}: write {known.name}:TYPE or {known.name}:TYPE:SEVERITY, as in {known.name}:fog:5"
+            )
         return cls(known.name, "test", rest[0], int(severity))
 
     @property
