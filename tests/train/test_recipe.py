@@ -4,7 +4,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tent.cli.app import app
-from tent.train import Recipe
+from tent.train import Objective, Recipe
+from tent.train.baseline import network_of
 from tent.train.schedule import SCHEDULES, cosine, one_cycle
 
 
@@ -35,20 +36,30 @@ def test_a_bad_value_is_refused_by_name(wrong):
         Recipe("r26", "cifar10", **wrong)
 
 
-@pytest.mark.parametrize("size", [None, 32])
-def test_the_command_of_a_recipe_leads_back_to_it(monkeypatch, tmp_path, size):
+@pytest.mark.parametrize(
+    ("size", "method", "target"), [(None, "source", ""), (32, "source", ""), (32, "rg", "mnist"), (None, "ttt", "")]
+)
+def test_the_command_of_a_recipe_leads_back_to_it(monkeypatch, tmp_path, size, method, target):
     choices = {"epochs": 3, "seed": 4, "lr": 0.05, "schedule": "cosine", "flip": False, "precision": "float32"}
-    recipe = Recipe("r26", "cifar10", **choices, size=size)
+    recipe = Recipe(network_of(method, "r26"), "cifar10", **choices, size=size, target=target)
     got = []
 
-    def train(recipe: Recipe, out: object, **_: object) -> dict[str, object]:
-        got.append(recipe)
+    def train(recipe: Recipe, out: object, objective: Objective, **_: object) -> dict[str, object]:
+        got.append((recipe, objective.method))
         return {"test_error": 0.1, "test_set": "cifar10 test", "seconds": 1.0}
 
     monkeypatch.setattr("tent.cli.train.train", train)
-    words = recipe.command().replace("FOLDER", str(tmp_path)).split()
+    words = recipe.command(method).replace("FOLDER", str(tmp_path)).split()
     assert CliRunner().invoke(app, words[1:]).exit_code == 0
-    assert got == [recipe]
+    assert got == [(recipe, method)]
+
+
+def test_a_target_is_written_only_where_there_is_one():
+    plain, targeted = Recipe("r26", "svhn"), Recipe("r26", "svhn", target="mnist")
+    assert targeted.written() == {**plain.written(), "target": "mnist"}
+    assert "target" not in plain.written()
+    assert "--target" not in plain.command()
+    assert " --target mnist " in targeted.command("rg")
 
 
 def test_a_size_is_written_only_where_there_is_one():

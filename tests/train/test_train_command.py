@@ -1,5 +1,6 @@
 """`tent train` as a process of its own: it outlives a kill, and bad input ends in one line."""
 
+import json
 import os
 import signal
 import subprocess
@@ -9,8 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from madeset import write_set
 
 COMMAND = [sys.executable, "-c", "from tent.cli import main; main()", "train"]
 WORDS = "--model r26 --data cifar10 --epochs 20 --batch 32 --precision bfloat16 --every 0"  # 60 steps
@@ -35,9 +38,14 @@ def steps_done(out: Path) -> int:
     return int(torch.load(path, weights_only=True)["state"]["step"]) if path.is_file() else 0
 
 
-def test_a_killed_run_goes_on_to_the_same_bits(root, tmp_path):
-    killed, whole = tmp_path / "killed", tmp_path / "whole"
-    with tent_train(WORDS, killed, root) as process:
+@pytest.mark.parametrize(
+    ("way", "steps"),
+    [("", 60), (" --method uda-ss --target mnist --epochs 12", 36)],
+    ids=["source", "with a target"],
+)
+def test_a_killed_run_goes_on_to_the_same_bits(root, tmp_path, target, way, steps):
+    killed, whole, words = tmp_path / "killed", tmp_path / "whole", WORDS + way
+    with tent_train(words, killed, root) as process:
         while steps_done(killed) < 4:
             assert process.poll() is None, process.communicate()
             time.sleep(0.005)
@@ -45,9 +53,9 @@ def test_a_killed_run_goes_on_to_the_same_bits(root, tmp_path):
         process.communicate()
     assert process.returncode == -signal.SIGKILL
     assert not list(killed.glob("*.json")) + list(killed.glob("*.safetensors"))
-    assert 4 <= steps_done(killed) < 60
+    assert 4 <= steps_done(killed) < steps
 
-    with tent_train(WORDS, killed, root) as again, tent_train(WORDS, whole, root) as straight:
+    with tent_train(words, killed, root) as again, tent_train(words, whole, root) as straight:
         said = [process.communicate()[1] for process in (again, straight)]
     assert again.returncode == straight.returncode == 0, said
     assert ["going on after" in each for each in said] == [True, False]
@@ -63,11 +71,27 @@ def test_a_killed_run_goes_on_to_the_same_bits(root, tmp_path):
         ("--model r26 --data cifar10 --epochs 0", "epochs must be above 0, not 0"),
         ("--model r26 --data cifar10 --size 0", "size must be above 0 and below 1024, not 0"),
         ("--model r26 --data cifar10 --device tpu", "no device 'tpu' here"),
+        ("--model r26 --source cifar10 --method dann", "no way to train called 'dann'; there are source, rg, uda-ss"),
+        ("--model r26 --source cifar10 --method rg", "rg learns from a target too: name one, such as --target mnist"),
+        ("--model r26 --source cifar10 --method uda-ss", "uda-ss learns from a target too"),
+        ("--model r26 --source cifar10 --target mnist", "source learns from the source alone: leave out the target"),
+        ("--model r26 --source cifar10 --method ttt --target mnist", "ttt learns from the source alone"),
+        ("--model r26 --source cifar10 --method rg --target nowhere", "no set is called 'nowhere'"),
+        ("--model r26 --source cifar10 --method rg --target cifar10-c", "write cifar10-c:TYPE"),
+        ("--model r26 --source cifar10 --method rg --target mnist-m", "get it with: tent data get mnist-m"),
+        ("--model r26 --source cifar10 --method rg --target svhn", "has images of 6x6, cifar10 train"),
+        ("--model r26 --source cifar10 --method rg --target svhn", "--size 8 resizes them"),
+        ("--model r26 --source mnist --size 8", "all labels are alike; training needs images of at least two classes"),
+        ("--model r26-rotation --source cifar10", "which source does not train; choose r26"),
+        ("--model r26 --source cifar10 --start r26-x", "r26-x: no such file of weights; name one, or r26-cifar10"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(root, tmp_path, words, line, capsys, monkeypatch):
+def test_bad_input_is_one_line_and_exit_code_2(root, tmp_path, target, words, line, capsys, monkeypatch):
     from tent.cli.app import run
 
+    if "--data svhn" not in words:
+        write_set(root / "svhn", side=6)
+    np.save(root / "mnist" / "train_labels.npy", np.full(20, 7))
     (root / "usps").mkdir()
     (root / "usps" / "train_images.npy").write_bytes((root / "cifar10" / "train_images.npy").read_bytes())
     monkeypatch.setenv("TENT_DATA", str(root))
@@ -79,3 +103,38 @@ def test_bad_input_is_one_line_and_exit_code_2(root, tmp_path, words, line, caps
     assert line in said.err
     assert said.err.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def said_by(words, capsys):
+    from tent.cli.app import run
+
+    with pytest.raises(SystemExit) as end:
+        run(["train", *words.split(), "--epochs", "1", "--batch", "32", "--precision", "float32"])
+    return end.value.code, capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("words", "folder"),
+    [
+        ("--method rg --source cifar10 --target mnist --model r26", "rg-cifar10-mnist"),
+        ("--method uda-ss --data cifar10 --target cifar10:test --model r26-gn", "uda-ss-cifar10-cifar10-test-r26-gn"),
+        ("--method ttt --source cifar10 --model r26", "ttt-cifar10"),
+    ],
+)
+def test_a_baseline_goes_where_its_name_says(root, target, words, folder, capsys, monkeypatch):
+    monkeypatch.setenv("TENT_DATA", str(root))
+    code, said = said_by(words, capsys)
+    card = json.loads((root / "models" / folder / "card.json").read_text())
+    assert code == 0, said.err
+    assert card["training"]["method"] == words.split()[1]
+    assert card["model"] == {"rg": "r26", "uda": "r26-gn", "ttt": "r26-rotation"}[folder.split("-")[0]]
+    assert said.out.startswith(f"{root / 'models' / folder}: error {card['test_error']:.2%} on cifar10 test")
+    if "target_error" in card:
+        assert f", {card['target_error']:.2%} on {card['target_test_set']}, " in said.out
+    assert ("target_error" in card) == ("--target" in words)
+
+
+def test_plain_training_needs_a_folder(root, capsys, monkeypatch):
+    monkeypatch.setenv("TENT_DATA", str(root))
+    code, said = said_by("--source cifar10 --model r26", capsys)
+    assert (code, said.err) == (2, "tent: no folder for the weights; name one with --out FOLDER\n")

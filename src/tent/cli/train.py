@@ -1,4 +1,4 @@
-"""`tent train`: a source model from a labelled set."""
+"""`tent train`: a model from a labelled set, plainly or by a baseline that alters training."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,16 +6,34 @@ from typing import Annotated
 import torch
 import typer
 
+from tent.data.place import root
 from tent.models import NETWORKS
 from tent.train import Recipe, train
+from tent.train.baseline import BASELINES, name_of, network_of, objective_of
 from tent.train.recipe import DIGITS, best_precision
 from tent.train.schedule import SCHEDULES
 
 
 def command(
     model: Annotated[str, typer.Option(help=f"Network: {' or '.join(NETWORKS)}.")],
-    data: Annotated[str, typer.Option(help="Labelled set of the data folder, such as cifar10 or svhn.")],
-    out: Annotated[Path, typer.Option(help="Folder for weights and card; a run that was killed there goes on.")],
+    data: Annotated[
+        str, typer.Option("--source", "--data", help="Labelled set of the data folder, such as cifar10 or svhn.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for weights and card; a run that was killed there goes on.",
+            show_default="models/METHOD-SOURCE[-TARGET] in the data folder; none for method source",
+        ),
+    ] = None,
+    method: Annotated[str, typer.Option(help=f"What is minimised: {', '.join(BASELINES)}.")] = "source",
+    target: Annotated[
+        str,
+        typer.Option(
+            help="Unlabelled images for rg and uda-ss: SET, SET:test, or SET:TYPE[:SEVERITY] of a corrupted set.",
+            show_default="none",
+        ),
+    ] = Recipe.target,
     size: Annotated[
         int | None,
         typer.Option(help="Side that every image is resized to, before anything else.", show_default="as stored"),
@@ -35,13 +53,16 @@ def command(
         str | None, typer.Option(help="bfloat16 or float32.", show_default="what is fast here")
     ] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda.", show_default="cuda where there is one")] = None,
-    start: Annotated[Path | None, typer.Option(help="Weights to start from.", show_default="random ones")] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(help="Weights to start from: a file, or a shipped model's name.", show_default="random ones"),
+    ] = None,
     every: Annotated[float, typer.Option(help="Seconds between checkpoints inside an epoch.")] = 60.0,
 ) -> None:
-    """Train a source model on a labelled set; a run that was killed goes on, to the same bits."""
-    place = chosen(device)
+    """Train a model on a labelled set; a run that was killed goes on, to the same bits."""
+    place, objective = chosen(device), objective_of(method)
     recipe = Recipe(
-        model=model,
+        model=network_of(method, model),
         data=data,
         epochs=epochs,
         seed=seed,
@@ -56,9 +77,20 @@ def command(
         flip=data not in DIGITS if flip is None else flip,
         precision=precision or best_precision(place),
         size=size,
+        target=target,
     )
-    card = train(recipe, out, start=start, device=place, every=every)
-    print(f"{out}: error {card['test_error']:.2%} on {card['test_set']}, {card['seconds']:.0f} s of training")
+    folder = out or folder_of(method, recipe)
+    card = train(recipe, folder, objective=objective, start=start, device=place, every=every)
+    on_target = f", {card['target_error']:.2%} on {card['target_test_set']}" if "target_error" in card else ""
+    errors = f"error {card['test_error']:.2%} on {card['test_set']}{on_target}"
+    print(f"{folder}: {errors}, {card['seconds']:.0f} s of training")
+
+
+def folder_of(method: str, recipe: Recipe) -> Path:
+    """The folder of a baseline's model, where none is named: among the models in the data folder."""
+    if method == "source":
+        raise ValueError("no folder for the weights; name one with --out FOLDER")
+    return root() / "models" / name_of(method, recipe.data, recipe.target, recipe.model)
 
 
 def chosen(device: str | None) -> torch.device:

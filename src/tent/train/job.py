@@ -1,25 +1,23 @@
-"""A whole training: open the set, go on where a run was left, write the weights and their card."""
+"""A whole training: open the sets, go on where a run was left, write the weights and their card."""
 
-import hashlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
-from torch import nn
 
-from tent.data import Images
 from tent.models import NETWORKS
 from tent.train import card
+from tent.train.domains import Domains, opened
 from tent.train.error import clean_error
-from tent.train.folder import CHECKPOINT, alone, card_beside, left_in
+from tent.train.folder import CHECKPOINT, alone, left_in
 from tent.train.loop import Training, run
 from tent.train.objective import CrossEntropy, Objective
 from tent.train.progress import shown
 from tent.train.recipe import Recipe
-from tent.train.source import labelled, normalisation, sized
+from tent.train.source import normalisation
+from tent.train.start import Start, network
+from tent.train.target import Target
 
 IDENTITY = ("objective", "data_sha256")  # what makes a run another one, apart from its recipe
 
@@ -29,7 +27,7 @@ def train(
     out: Path,
     *,
     objective: Objective | None = None,
-    start: Path | None = None,
+    start: str | Path | None = None,
     root: Path | None = None,
     device: torch.device | None = None,
     every: float = 60.0,
@@ -37,56 +35,67 @@ def train(
     """Train a network by its recipe into a folder and return its card; a run that was killed goes on.
 
     Args:
-        start: weights to start from, such as those of an earlier training, whose card is then kept.
+        start: weights to start from: a file, such as that of an earlier training, whose card is then kept, or the
+            name of a shipped model.
         root: the folder of data sets; TENT_DATA's by default.
         every: seconds between checkpoints inside an epoch.
     """
     objective = objective or CrossEntropy()
-    device = device or torch.device("cpu")
     if recipe.model not in NETWORKS:
         raise ValueError(f"no network {recipe.model!r}; there are {', '.join(NETWORKS)}")
-    data, test = labelled(recipe.data, "train", root), labelled(recipe.data, "test", root)
-    head: dict[str, Any] = {"recipe": recipe.written(), "objective": repr(objective), "data_sha256": data.sha256}
-    if start is not None:
-        recipe = replace(recipe, start=hashlib.sha256(start.read_bytes()).hexdigest())
-        head |= {"recipe": recipe.written(), "started_from": card_beside(start)}
+    domains, begin = opened(recipe, objective, root), None if start is None else Start.of(start)
+    recipe = replace(recipe, target=recipe.target and Target.of(recipe.target).word)
+    recipe = recipe if begin is None else replace(recipe, start=begin.sha256)
+    head = head_of(recipe, objective, domains, begin)
     with alone(out):
         finished, left = left_in(out)
         refuse_another(head, finished or left or head, out)
         if finished is None:
-            data = sized(data, recipe.size)
-            preprocess = normalisation(data, recipe.size)
-            training = Training(network(recipe, data, start), data, preprocess, recipe, objective, device)
+            seen = domains.sized(recipe.size)
+            preprocess, model = normalisation(seen.source, recipe.size), network(recipe, seen.source, begin)
+            place = device or torch.device("cpu")
+            training = Training(model, seen.source, preprocess, recipe, objective, place, seen.target)
             head["versions"] = resume(training, left)
             with shown(training) as watch:
                 run(training, out, head, watch, every)
-            finished = card.write(training.model.state_dict(), card_of(training, test, head), out)
+            finished = card.write(training.model.state_dict(), card_of(training, domains, head), out)
         (out / CHECKPOINT).unlink(missing_ok=True)
     return finished
 
 
+def head_of(recipe: Recipe, objective: Objective, domains: Domains, start: Start | None) -> dict[str, Any]:
+    """What is known of a run before it begins, on its card and on every checkpoint."""
+    training: dict[str, Any] = {
+        "method": objective.method,
+        "source": f"{recipe.data} train" if ":" not in recipe.data else domains.source.name,
+        "source_images": len(domains.source),
+    }
+    if domains.target is not None:
+        training["target"] = Target.of(recipe.target).words(domains.target)
+        training |= {"target_images": len(domains.target), "target_sha256": domains.target.sha256}
+    training |= {"epochs": recipe.epochs, "start": "random weights" if start is None else start.words}
+    return {
+        "recipe": recipe.written(),
+        "objective": repr(objective),
+        "data_sha256": domains.source.sha256,
+        **({} if start is None else {"started_from": start.card}),
+        "training": training,
+    }
+
+
 def refuse_another(head: dict[str, Any], other: dict[str, Any], out: Path) -> None:
     """Say what a training in this folder has that this one has not, if anything."""
-    here, there = ({**each["recipe"], **{name: each.get(name) for name in IDENTITY}} for each in (head, other))
+    here, there = identity(head), identity(other)
     names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
     if names:
         seen = "; ".join(f"{name} {there.get(name)} there, {here.get(name)} here" for name in names)
         raise ValueError(f"{out} holds another training ({seen}); choose another folder")
 
 
-def network(recipe: Recipe, data: Images, start: Path | None) -> nn.Module:
-    """The network of a recipe at its start, which depends on the seed alone, or on the weights it starts from."""
-    if data.classes is None:
-        raise ValueError(f"{data.name} does not say how many classes it has; name a set that does")
-    with torch.random.fork_rng():
-        torch.manual_seed(recipe.seed)
-        model = NETWORKS[recipe.model](classes=data.classes)
-    if start is not None:
-        try:
-            model.load_state_dict(load_file(start))
-        except (RuntimeError, SafetensorError) as error:
-            raise ValueError(f"{start}: not weights of {recipe.model} for {data.classes} classes ({error})") from error
-    return model
+def identity(head: dict[str, Any]) -> dict[str, Any]:
+    """What two runs must agree on to be one."""
+    own = {name: head.get(name) for name in IDENTITY}
+    return {**head["recipe"], **own, "target_sha256": head.get("training", {}).get("target_sha256")}
 
 
 def resume(training: Training, left: dict[str, Any] | None) -> list[dict[str, str]]:
@@ -99,10 +108,11 @@ def resume(training: Training, left: dict[str, Any] | None) -> list[dict[str, st
     return before if now in before else [*before, now]
 
 
-def card_of(training: Training, test: Images, head: dict[str, Any]) -> dict[str, Any]:
+def card_of(training: Training, domains: Domains, head: dict[str, Any]) -> dict[str, Any]:
     """Measure the trained model and say all there is to say of it."""
-    recipe, preprocess = training.recipe, training.preprocess
+    recipe, preprocess, test = training.recipe, training.preprocess, domains.test
     loss, mistakes, n = training.sums.tolist()
+    seconds = round(training.seconds, 1)
     return {
         "model": recipe.model,
         "classes": test.classes,
@@ -110,14 +120,25 @@ def card_of(training: Training, test: Images, head: dict[str, Any]) -> dict[str,
         **({} if preprocess.size is None else {"size": preprocess.size}),
         "mean": preprocess.mean,
         "std": preprocess.std,
-        "command": recipe.command(),
+        "command": recipe.command(training.objective.method),
         **head,
+        "training": {**head["training"], "seconds": seconds, "forward": training.passed, "backward": training.passed},
         "test_set": test.name,
         "test_images": len(test),
         "test_sha256": test.sha256,
         "test_error": clean_error(training.model, test, preprocess),
+        **target_error(training, domains),
         "train_loss": loss / n,
         "train_error": mistakes / n,
-        "seconds": round(training.seconds, 1),
+        "seconds": seconds,
         "hardware": card.hardware(training.device),
     }
+
+
+def target_error(training: Training, domains: Domains) -> dict[str, Any]:
+    """The error on the target, where its labels are known: they serve this measure alone, after the last step."""
+    test = domains.target_test
+    if test is None:
+        return {}
+    error = clean_error(training.model, test, training.preprocess)
+    return {"target_test_set": test.name, "target_test_images": len(test), "target_error": error}

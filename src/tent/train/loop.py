@@ -6,17 +6,17 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from tent.data import Images, Preprocess
 from tent.train.augment import cropped, flipped
+from tent.train.draws import DRAWS, HEADS, ORDER, TARGET_DRAWS, TARGET_ORDER, Passes, generator
 from tent.train.folder import save_checkpoint
 from tent.train.objective import Batch, Objective
 from tent.train.recipe import Recipe
 from tent.train.schedule import SCHEDULES
 from tent.train.source import pixels_of
-
-ORDER, DRAWS = 1, 2  # streams of random numbers that must not meet
 
 
 class Watcher(Protocol):
@@ -37,17 +37,19 @@ class Training:
         recipe: Recipe,
         objective: Objective,
         device: torch.device,
+        target: Images | None = None,
     ) -> None:
         self.device = device
         self.model = model.to(self.device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
-        self.objective = objective.to(self.device).train()
-        self.data, self.preprocess, self.recipe = data, preprocess, recipe
+        self.objective = started(objective, self.model, recipe.seed).to(self.device).train()
+        self.data, self.preprocess, self.recipe, self.target = data, preprocess, recipe, target
         self.optimizer = sgd([self.model, self.objective], recipe)
         self.epoch_steps = max(1, len(data) // recipe.batch)
         self.steps = recipe.epochs * self.epoch_steps
         self.step, self.seconds = 0, 0.0
         self.sums = torch.zeros(3, dtype=torch.float64)  # loss, mistakes and images of the epoch under way
         self.order: tuple[int, Tensor] = (-1, torch.empty(0))
+        self.target_order = Passes(0 if target is None else len(target), recipe.seed, TARGET_ORDER)
 
     def advance(self) -> None:
         """Take one step."""
@@ -77,15 +79,31 @@ class Training:
             self.order = epoch, torch.randperm(len(self.data), generator=generator(self.recipe.seed, ORDER, epoch))
         indices = self.order[1][place * self.recipe.batch : (place + 1) * self.recipe.batch].numpy()
         random = generator(self.recipe.seed, DRAWS, self.step)
-        images = torch.from_numpy(pixels_of(self.data, indices))
+        inputs = self.inputs(self.data, indices, random)
+        labels = torch.from_numpy(self.data.targets(indices)).to(self.device)
+        torch.manual_seed(int(torch.randint(2**62, (), generator=random)))  # dropout, where a model has it
+        return Batch(inputs, labels, self.step / self.steps, random, self.target_inputs(len(indices)))
+
+    def target_inputs(self, n: int) -> Tensor | None:
+        """So many images of the target, if there is one, from draws that leave those of the source alone."""
+        if self.target is None:
+            return None
+        indices = self.target_order.between(self.step * n, (self.step + 1) * n).numpy()
+        return self.inputs(self.target, indices, generator(self.recipe.seed, TARGET_DRAWS, self.step))
+
+    def inputs(self, data: Images, indices: NDArray[np.int64], random: torch.Generator) -> Tensor:
+        """Images as the network sees them in training: cropped, flipped and normalised."""
+        images = torch.from_numpy(pixels_of(data, indices))
         if self.recipe.crop:
             images = cropped(images, self.recipe.crop, random)
         if self.recipe.flip:
             images = flipped(images, random)
-        inputs = self.preprocess(images.numpy()).to(self.device, memory_format=torch.channels_last)
-        labels = torch.from_numpy(self.data.targets(indices)).to(self.device)
-        torch.manual_seed(int(torch.randint(2**62, (), generator=random)))  # dropout, where a model has it
-        return Batch(inputs, labels, self.step / self.steps, random)
+        return self.preprocess(images.numpy()).to(self.device, memory_format=torch.channels_last)
+
+    @property
+    def passed(self) -> int:
+        """Images that go forward, and backward, through the network in the whole run; four quarters are one image."""
+        return round(self.steps * min(self.recipe.batch, len(self.data)) * self.objective.cost)
 
     def state(self) -> dict[str, Any]:
         """All that the next step depends on."""
@@ -129,6 +147,9 @@ def sgd(modules: list[nn.Module], recipe: Recipe) -> torch.optim.SGD:
     return torch.optim.SGD(groups, lr=recipe.lr, momentum=recipe.momentum, nesterov=recipe.momentum > 0, fused=True)
 
 
-def generator(*key: int) -> torch.Generator:
-    """Random numbers that depend on the key alone."""
-    return torch.Generator().manual_seed(int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> 1))
+def started(objective: Objective, model: nn.Module, seed: int) -> Objective:
+    """An objective with heads that fit a model and depend on the seed alone."""
+    with torch.random.fork_rng():
+        torch.manual_seed(int(torch.randint(2**62, (), generator=generator(seed, HEADS))))
+        objective.start(model)
+    return objective

@@ -15,10 +15,18 @@ class Batch:
     labels: Tensor
     progress: float  # share of the run that is done, from 0 to 1
     random: torch.Generator  # seeded by the step, so that a resumed run draws the same
+    target: Tensor | None = None  # as many images of the target, treated alike; their labels are not known
 
 
 class Objective(nn.Module):
     """A loss that the loop minimises; parameters it holds are trained and saved with the model's."""
+
+    method = "source"  # its name on a card
+    targeted = False  # whether it looks at a target
+    cost = 1.0  # images that pass through the network, forward and backward, for each labelled one
+
+    def start(self, model: nn.Module) -> None:
+        """Make the heads that fit a model; torch's random numbers are seeded by then."""
 
     def forward(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """The scalar to minimise, and the logits that the training error is counted on."""
@@ -32,3 +40,18 @@ class CrossEntropy(Objective):
         """Mean cross-entropy of the model's answers to the labels."""
         logits = model(batch.inputs).float()
         return F.cross_entropy(logits, batch.labels), logits
+
+
+def feature_width(model: nn.Module, method: str) -> int:
+    """The number of features that heads on a model see: those that its last layer sees."""
+    last = getattr(model, "fc", None)
+    if not isinstance(last, nn.Linear) or not hasattr(model, "features"):
+        raise ValueError(f"{method} needs a network that has `features` and a linear layer `fc` on them, such as r26")
+    return last.in_features
+
+
+def target_of(batch: Batch, method: str) -> Tensor:
+    """The target's images of a batch, which must be there."""
+    if batch.target is None:
+        raise ValueError(f"{method} learns from a target too; give the recipe a target, such as mnist")
+    return batch.target

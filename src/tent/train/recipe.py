@@ -30,6 +30,7 @@ class Recipe:
     precision: str = "bfloat16"
     start: str = ""  # sha-256 of the weights that the run starts from; random ones without
     size: int | None = None  # side that every image is resized to before anything else; None: as stored
+    target: str = ""  # the unlabelled images that are learnt from too, as in `Target`; none without
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch", "lr"):
@@ -50,15 +51,19 @@ class Recipe:
             raise ValueError(f"precision must be bfloat16 or float32, not {self.precision!r}")
 
     def written(self) -> dict[str, Any]:
-        """The recipe as a card carries it: every choice, and a size where there is one."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        """The recipe as a card carries it: every choice, and a size and a target where there is one."""
+        return {
+            name: value for name, value in asdict(self).items() if value is not None and (value or name != "target")
+        }
 
-    def command(self) -> str:
+    def command(self, method: str = "source") -> str:
         """The command line that runs this recipe."""
         special = ("--flip" if self.flip else "--no-flip") + (" --start FILE" if self.start else "")
         options = {
             name.replace("_", "-"): value for name, value in self.written().items() if name not in ("flip", "start")
         }
+        if method != "source":
+            options = {"method": method, "source": options.pop("data"), **options}
         return f"tent train {' '.join(f'--{name} {value}' for name, value in options.items())} {special} --out FOLDER"
 
 

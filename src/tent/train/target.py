@@ -1,0 +1,64 @@
+"""The target of a training: which unlabelled images its word names, and what its error is measured on."""
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from tent.data import Images, load
+from tent.data.forms import SEVERITIES, corrupted_arrays, corrupted_tree
+from tent.data.sets import named
+
+KINDS = ("folder", "npy", "torchvision", "hf")  # what may stand before a colon and is no set
+
+
+@dataclass(frozen=True)
+class Target:
+    """Images by a word: `SET`, `SET:SPLIT`, for a corrupted set `SET:TYPE[:SEVERITY]`, or another name of `load`."""
+
+    name: str
+    split: str = "train"
+    type: str = ""  # of a corrupted set
+    severity: int = SEVERITIES
+
+    @classmethod
+    def of(cls, word: str) -> "Target":
+        """Read a word."""
+        name, *rest = word.split(":")
+        if name in KINDS:
+            return cls(word)
+        known = named(name)
+        if known.open not in (corrupted_arrays, corrupted_tree):
+            if len(rest) > 1 or not all(rest):
+                raise ValueError(f"{word!r}: write {known.name}, or {known.name}:test for its test split")
+            return cls(known.name, rest[0] if rest else "train")
+        severity = rest[1] if len(rest) == 2 else str(SEVERITIES)
+        if len(rest) not in (1, 2) or not all(rest) or not severity.isdecimal():
+            raise ValueError(
+                f"{word!r}: write {known.name}:TYPE or {known.name}:TYPE:SEVERITY, as in {known.name}:fog:5"
+            )
+        return cls(known.name, "test", rest[0], int(severity))
+
+    @property
+    def word(self) -> str:
+        """The word that names it, in one way only."""
+        if self.type:
+            return f"{self.name}:{self.type}:{self.severity}"
+        return self.name if self.split == "train" else f"{self.name}:{self.split}"
+
+    def opened(self, root: str | os.PathLike[str] | None = None) -> Images:
+        """Open the images that are learnt from; labels they have are not for learning."""
+        return load(self.name, self.split, root, **self._options)
+
+    def test(self, root: str | os.PathLike[str] | None = None) -> Images:
+        """Open the images that its error is measured on: its test split, or the same ones where it has but one."""
+        return load(self.name, "test", root, **self._options)
+
+    def words(self, images: Images) -> str:
+        """What a card calls it."""
+        if self.name.partition(":")[0] in KINDS:
+            return images.name
+        return " ".join([self.name, *([self.type, str(self.severity)] if self.type else []), self.split])
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"corruption": self.type, "severity": self.severity} if self.type else {}

@@ -1,0 +1,69 @@
+"""Targets: which images a word names, and what its error is measured on."""
+
+import numpy as np
+import pytest
+
+from tent.train.target import Target
+
+
+@pytest.mark.parametrize(
+    ("word", "said", "parts"),
+    [
+        ("mnist", "mnist", ("mnist", "train", "", 5)),
+        ("mnist:train", "mnist", ("mnist", "train", "", 5)),
+        ("mnist:test", "mnist:test", ("mnist", "test", "", 5)),
+        ("mnist_m", "mnist-m", ("mnist-m", "train", "", 5)),
+        ("cifar10-c:fog", "cifar10-c:fog:5", ("cifar10-c", "test", "fog", 5)),
+        ("cifar10-c:glass_blur:3", "cifar10-c:glass_blur:3", ("cifar10-c", "test", "glass_blur", 3)),
+        ("folder:/photos/b", "folder:/photos/b", ("folder:/photos/b", "train", "", 5)),
+        ("npy:a.npy,b.npy", "npy:a.npy,b.npy", ("npy:a.npy,b.npy", "train", "", 5)),
+    ],
+)
+def test_a_word_names_one_set_in_one_way(word, said, parts):
+    target = Target.of(word)
+    assert (target.name, target.split, target.type, target.severity) == parts
+    assert target.word == said
+    assert Target.of(said) == target
+
+
+@pytest.mark.parametrize(
+    ("word", "line"),
+    [
+        ("nowhere", "no set is called 'nowhere'"),
+        ("mnist:test:5", "'mnist:test:5': write mnist, or mnist:test for its test split"),
+        ("mnist:", "'mnist:': write mnist"),
+        ("cifar10-c", "'cifar10-c': write cifar10-c:TYPE or cifar10-c:TYPE:SEVERITY"),
+        ("cifar10-c:fog:hard", "write cifar10-c:TYPE"),
+        ("cifar10-c::5", "write cifar10-c:TYPE"),
+        ("cifar10-c:fog:5:1", "write cifar10-c:TYPE"),
+    ],
+)
+def test_a_word_that_names_nothing_says_what_to_write(word, line):
+    with pytest.raises(ValueError, match=line):
+        Target.of(word)
+
+
+def test_the_images_are_those_that_the_data_room_has(root, target):
+    train, test = Target.of(target).opened(root), Target.of(target).test(root)
+    assert (len(train), len(test)) == (20, 40)
+    assert len(Target.of("mnist:test").opened(root)) == 40
+    assert Target.of(target).words(train) == "mnist train"
+    with pytest.raises(ValueError, match="mnist has no split 'fog'; choose from train, test"):
+        Target.of("mnist:fog").opened(root)
+    with pytest.raises(FileNotFoundError, match="svhn"):
+        Target.of("svhn").opened(root)
+
+
+def test_a_corrupted_stream_is_learnt_from_and_measured_on(root):
+    folder = root / "cifar10-c"
+    folder.mkdir()
+    labels = np.load(root / "cifar10" / "test_labels.npy")
+    np.save(folder / "labels.npy", np.tile(labels, 5))
+    np.save(folder / "fog_5.npy", np.zeros((40, 8, 8, 3), dtype=np.uint8))
+    fog = Target.of("cifar10-c:fog")
+    assert fog.opened(root).sha256 == fog.test(root).sha256
+    assert fog.words(fog.opened(root)) == "cifar10-c fog 5 test"
+    with pytest.raises(ValueError, match="severity 9: choose from 1 to 5"):
+        Target.of("cifar10-c:fog:9").opened(root)
+    with pytest.raises(FileNotFoundError, match=r"snow.*tent data make cifar10-c"):
+        Target.of("cifar10-c:snow").opened(root)
