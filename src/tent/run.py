@@ -74,19 +74,20 @@ class Run:
             torch._foreach_div_(gradients, self.scale)
         norms = [norm.float() for norm in torch._foreach_norm(gradients)]
         value, *sizes = torch.stack([loss.detach().float(), *norms]).tolist()  # one wait for the device
-        fine = all(map(math.isfinite, (value, *sizes)))
-        if self.group is not None:
-            fine = ranks.agreed(fine, self.group)
-        if not fine:
+        if not self._agreed(all(map(math.isfinite, (value, *sizes)))):
             for param in params:
                 param.grad = None
-            if self.scale > 1.0 and math.isfinite(value):
+            # ranks that raised differently would wait for each other: one makes its pass again, another does not
+            if self.scale > 1.0 and self._agreed(math.isfinite(value)):
                 self.scale /= 4
                 raise ScaledTooFarError(f"scaled down to {self.scale}")
             raise NotFiniteError("its loss or gradient is not finite")
         if self.group is not None:
             ranks.averaged(gradients, self.group)
         self.loss, self.updates = value, self.updates + 1
+
+    def _agreed(self, fine: bool) -> bool:
+        return fine if self.group is None else ranks.agreed(fine, self.group)
 
     def tensors(self) -> dict[str, Tensor]:
         """Return copies of what moved and of the remembered statistics, under their names in the model's state_dict."""
