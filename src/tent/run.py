@@ -60,7 +60,14 @@ class Run:
     scale: float = 1.0  # of the loss in the backward pass, for a precision in which small gradients vanish
     updates: int = 0  # gradients that were good to take
     again: Callable[[], Seen] | None = None  # the batch at hand once more, at the parameters as they are now
+    see: Callable[[Inputs], Seen] | None = None  # any inputs likewise, while a batch is at hand
     forward: Forward | None = None  # the pass at hand
+
+    def look(self, *inputs: Any, **kwargs: Any) -> Seen:
+        """Run the model as it is now on inputs of a method's own, to learn from; its statistics are not remembered."""
+        if self.see is None:
+            raise RuntimeError("a run looks at inputs only while it learns from a batch: in Method.step or Method.loss")
+        return self.see((inputs, kwargs))
 
     def backward(self, loss: Tensor) -> None:
         """Leave the loss's gradients at the parameters, or raise before anything has moved."""
