@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+from reference import PlainTTT
 from torch import nn
 from toys import batches, made
 
@@ -77,3 +78,24 @@ def test_two_ranks_scale_down_together_or_pass_a_batch_over_together(tmp_path: P
     mp.spawn(part, (str(tmp_path),), nprocs=2)
     one, two = (json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(2))
     assert one == two == [["NotFiniteError", 2.0**126, True], ["ScaledTooFarError", 2.0**124, True]]
+
+
+def turn(rank: int, folder: str) -> None:
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
+    net = nn.SyncBatchNorm.convert_sync_batchnorm(made("batch-norm-two-heads"))
+    adapted = tent.adapt(net, tent.TTT(), lr=0.05)
+    answers = [adapted(x[rank * 6 :][:6]) for x in stream()]
+    torch.save((answers, adapted.state_dict()), f"{folder}/{rank}.pt")
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+def test_two_ranks_learn_from_turns_of_their_own_as_one_batch(tmp_path: Path) -> None:
+    mp.spawn(turn, (str(tmp_path),), nprocs=2)
+    (one, state), (two, other) = (torch.load(tmp_path / f"{rank}.pt", weights_only=True) for rank in range(2))
+    plain = PlainTTT(made("batch-norm-two-heads"), tent.TTT(), 0.05)
+    for x, *halves in zip(stream(), one, two, strict=True):
+        assert torch.allclose(torch.cat(halves), plain.step(x, ranks=2), atol=1e-4)
+    for name, tensor in state.items():
+        assert torch.equal(tensor, other[name])
+        assert torch.allclose(tensor, dict(plain.model.named_parameters())[name], atol=1e-4)
