@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from tent.method import Method
     from tent.norm import Stats
 
-MODEL = "A shipped model (r26-cifar10, r26-svhn, r26-mnist), timm:NAME, torchvision:NAME, hf:NAME or FILE.py:factory."
+MODEL = (
+    "A shipped model (r26-cifar10, r26-svhn, r26-mnist), trained:NAME or trained:FOLDER of `tent train`, timm:NAME, "
+    "torchvision:NAME, hf:NAME or FILE.py:factory."
+)
 
 
 def method_of(word: str) -> "Method":
