@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from toys import NETS, TWO_HEADED
 
 import tent
 from tent import Adapted, norm, select
@@ -20,10 +21,13 @@ class Setting:
     options: dict[str, Any] = field(default_factory=dict)
     moves: bool = True  # whether parameters are expected to move
     still: bool = False  # whether the answers are the plain model's
+    nets: tuple[str, ...] = tuple(NETS)  # those that the method is for
 
     def adapt(self, model: nn.Module, **more: Any) -> Adapted:
         return tent.adapt(model, self.method, **{**self.options, **more})
 
+
+ROTATION_NETS = tuple(TWO_HEADED)  # TTT is refused by a net that has no rotation head
 
 # one entry a method is the least: a method of METHODS that is missing here fails a test of test_methods.py
 SETTINGS = [
@@ -41,4 +45,10 @@ SETTINGS = [
     Setting("tent-sgd", tent.Tent(), {"optimizer": partial(torch.optim.SGD, momentum=0.9), "lr": 0.1}),
     Setting("tent-steps-after", tent.Tent(), {"steps": 3, "answers": "after"}),
     Setting("tent-information", tent.Tent(objective=tent.losses.information_maximisation)),
+    Setting("ttt", tent.TTT(), nets=ROTATION_NETS),
+    Setting("ttt-copies", tent.TTT(copies=3, mirror=True), {"steps": 2}, nets=ROTATION_NETS),
+    Setting("ttt-before", tent.TTT(), {"answers": "before", "lr": 0.01}, nets=ROTATION_NETS),
+    Setting("ttt-running", tent.TTT(), {"stats": norm.Running(0.3)}, nets=ROTATION_NETS),
+    Setting("ttt-adam", tent.TTT(), {"optimizer": torch.optim.Adam, "lr": 0.01}, nets=ROTATION_NETS),
+    Setting("ttt-everything", tent.TTT(), {"select": select.everything}, nets=ROTATION_NETS),
 ]

@@ -9,16 +9,16 @@ import pytest
 import torch
 from settings import SETTINGS, Setting
 from torch import nn
-from toys import NETS, Photograph, batches, logits, made
+from toys import Photograph, batches, logits, made
 
 import tent
 from tent import Adapted
 
 EPISODIC = {"episodic": True, "steps": 2}
-pytestmark = [
-    pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name),
-    pytest.mark.parametrize("net", NETS),
-]
+pytestmark = pytest.mark.parametrize(
+    ("setting", "net"),
+    [pytest.param(setting, net, id=f"{setting.name}-{net}") for setting in SETTINGS for net in setting.nets],
+)
 
 
 def answers(adapted: Adapted, stream: list[torch.Tensor]) -> list[torch.Tensor]:

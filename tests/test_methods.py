@@ -73,6 +73,32 @@ def test_a_step_of_several_passes_is_undone_whole_when_it_fails() -> None:
     assert not adapted.engine.optimizer.state_dict()["state"]
 
 
+def test_a_method_may_look_at_inputs_of_its_own_beside_the_batch() -> None:
+    class Consistent(tent.Tent):
+        def loss(self, seen, run):  # type: ignore[no-untyped-def]
+            mirrored = run.look(seen.inputs[0][0].flip(3)).logits
+            return (seen.logits - mirrored).square().mean()
+
+    model, x = made("conv"), batches(1)[0]
+    adapted = tent.adapt(model, Consistent(), lr=0.05)
+    assert torch.equal(logits(adapted(x)), logits(tent.adapt(model, tent.BN())(x)))
+    first = adapted.loss
+    for _ in range(20):
+        adapted(x)
+    assert adapted.loss < first / 2
+
+
+def test_a_method_says_whether_it_answers_before_or_after_and_the_caller_has_the_last_word() -> None:
+    class After(tent.Tent):
+        answers = "after"
+
+    model, x = made("conv"), batches(1)[0]
+    before, after = (tent.adapt(model, tent.Tent(), lr=0.1, answers=when)(x) for when in ("before", "after"))
+    assert torch.equal(tent.adapt(model, After(), lr=0.1)(x), after)
+    assert torch.equal(tent.adapt(model, After(), lr=0.1, answers="before")(x), before)
+    assert torch.equal(tent.adapt(model, After(), lr=0.1, episodic=True)(x), after)
+
+
 def test_the_methods_say_what_they_are() -> None:
     assert repr(tent.Tent()) == "Tent(objective=entropy)"
     assert repr(tent.PL(0.5)) == "PL(threshold=0.5)"

@@ -1,5 +1,6 @@
 """Two processes on a SyncBatchNorm model act as one batch."""
 
+import json
 import warnings
 from pathlib import Path
 
@@ -7,11 +8,13 @@ import pytest
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+from reference import PlainTTT
 from torch import nn
 from toys import batches, made
 
 import tent
 from tent import norm
+from tent.run import Run
 
 BAD = 2  # the batch whose second half is spoilt
 
@@ -54,3 +57,45 @@ def test_two_ranks_are_one_batch(tmp_path: Path, method: tent.Method, stats: nor
         assert torch.equal(tensor, other[name])
         if isinstance(method, tent.Tent):
             assert torch.allclose(tensor, single.state_dict()[name], atol=1e-4)
+
+
+def part(rank: int, folder: str) -> None:
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
+    raised = []
+    for losses in ((torch.nan, 1e3), (1.0, 1e3)):  # one rank's loss is not finite, then each of them is
+        param = torch.ones(3, requires_grad=True)
+        run = Run({"w": param}, group=dist.group.WORLD, scale=2.0**126)
+        try:
+            run.backward((param * losses[rank]).sum())
+        except ArithmeticError as error:
+            raised.append((type(error).__name__, run.scale, param.grad is None))
+    Path(folder, f"{rank}.json").write_text(json.dumps(raised))
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+def test_two_ranks_scale_down_together_or_pass_a_batch_over_together(tmp_path: Path) -> None:
+    mp.spawn(part, (str(tmp_path),), nprocs=2)
+    one, two = (json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(2))
+    assert one == two == [["NotFiniteError", 2.0**126, True], ["ScaledTooFarError", 2.0**124, True]]
+
+
+def turn(rank: int, folder: str) -> None:
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
+    net = nn.SyncBatchNorm.convert_sync_batchnorm(made("batch-norm-two-heads"))
+    adapted = tent.adapt(net, tent.TTT(), lr=0.05)
+    answers = [adapted(x[rank * 6 :][:6]) for x in stream()]
+    torch.save((answers, adapted.state_dict()), f"{folder}/{rank}.pt")
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+def test_two_ranks_learn_from_turns_of_their_own_as_one_batch(tmp_path: Path) -> None:
+    mp.spawn(turn, (str(tmp_path),), nprocs=2)
+    (one, state), (two, other) = (torch.load(tmp_path / f"{rank}.pt", weights_only=True) for rank in range(2))
+    plain = PlainTTT(made("batch-norm-two-heads"), tent.TTT(), 0.05)
+    for x, *halves in zip(stream(), one, two, strict=True):
+        assert torch.allclose(torch.cat(halves), plain.step(x, ranks=2), atol=1e-4)
+    for name, tensor in state.items():
+        assert torch.equal(tensor, other[name])
+        assert torch.allclose(tensor, dict(plain.model.named_parameters())[name], atol=1e-4)

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -70,14 +71,60 @@ class Residual(nn.Module):
         return {"out": self.classifier(x)}
 
 
+class TwoHeads(nn.Module):
+    """A net that also tells quarter turns apart, from a branch behind its shared part."""
+
+    def __init__(self, trunk: nn.Module, classifier: nn.Module, norm: nn.Module) -> None:
+        super().__init__()
+        self.trunk, self.classifier, self.shared = trunk, classifier, ("trunk",)
+        # no pooling: a turn changes nothing but the places of pixels
+        self.branch = nn.Sequential(nn.Conv2d(8, 8, 3), norm, nn.ReLU(), nn.Flatten(), nn.Linear(8 * 4 * 4, 4))
+
+    def forward(self, x: Tensor, head: str = "classes") -> object:
+        x = self.trunk(x)
+        return self.branch(x) if head == "rotation" else self.classifier(x)
+
+
+class PatchNorm(nn.LayerNorm):
+    """A layer norm over the channels of images, as ConvNeXt has it."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.movedim(1, -1)).movedim(-1, 1)
+
+
+class Maps(nn.Module):
+    """A classifier of pixels that returns a dict."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.conv = nn.BatchNorm2d(8), nn.Conv2d(8, CLASSES, 1)
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        return {"out": self.conv(self.norm(x))}
+
+
+def two_heads(norm: Callable[[], nn.Module], maps: bool = False) -> nn.Module:
+    trunk = nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1), norm(), nn.ReLU(), nn.Dropout(0.5), DropPath(), nn.Conv2d(8, 8, 3), norm()
+    )
+    pooled = nn.Sequential(nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, CLASSES))
+    return TwoHeads(trunk, Maps() if maps else pooled, norm())
+
+
 NETS: dict[str, Callable[[], nn.Module]] = {"conv": conv_net, "mixed": mixed_net, "residual": Residual}
+TWO_HEADED: dict[str, Callable[[], nn.Module]] = {
+    "batch-norm-two-heads": partial(two_heads, partial(nn.BatchNorm2d, 8)),
+    "group-norm-two-heads": partial(two_heads, partial(nn.GroupNorm, 2, 8)),
+    "layer-norm-two-heads": partial(two_heads, partial(PatchNorm, 8)),
+    "maps-two-heads": partial(two_heads, partial(nn.BatchNorm2d, 8), maps=True),
+}
 
 
 def made(name: str, seed: int = 0, warm: bool = True) -> nn.Module:
     """Return a toy net with lively parameters and statistics, in eval mode."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        net = NETS[name]()
+        net = {**NETS, **TWO_HEADED}[name]()
         for parameter in net.parameters():
             if parameter.dim() == 1:
                 nn.init.normal_(parameter, 1.0, 0.2)
@@ -95,6 +142,12 @@ def batches(count: int, size: int = 6, seed: int = 1) -> list[Tensor]:
 
 def logits(output: object) -> Tensor:
     return output["out"] if isinstance(output, dict) else output  # type: ignore[return-value]
+
+
+def alike(one: nn.Module, other: nn.Module) -> bool:
+    """Tell whether two states are the same, to the bit."""
+    ours, theirs = one.state_dict(), other.state_dict()
+    return ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
 class Photograph:

@@ -6,7 +6,7 @@ from tent.allocator import keep_memory
 from tent.delta import Delta
 from tent.doctor import doctor
 from tent.method import Method
-from tent.methods import BN, METHODS, PL, Source, Tent
+from tent.methods import BN, METHODS, PL, TTT, Source, Tent
 
 __version__ = "0.1.0"
 
@@ -14,6 +14,7 @@ __all__ = [
     "BN",
     "METHODS",
     "PL",
+    "TTT",
     "Adapted",
     "Delta",
     "Method",

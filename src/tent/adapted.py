@@ -17,7 +17,7 @@ from tent.engine import Engine
 from tent.evaluating import evaluating
 from tent.lean.optimizer import fused
 from tent.lean.path import path_of
-from tent.method import Method, OptimizerFactory
+from tent.method import Answers, Method, OptimizerFactory
 from tent.methods import Tent
 from tent.norm import Stats
 from tent.outputs import Picker, batch_inputs, detached, taken
@@ -28,7 +28,7 @@ from tent.select import Select
 class Adapted(nn.Module):
     """A model that answers as before and improves itself on the data it meets; its source is never written to."""
 
-    def __init__(self, engine: Engine, episodic: bool = False, answers: Literal["before", "after"] = "before") -> None:
+    def __init__(self, engine: Engine, episodic: bool = False, answers: Answers = "before") -> None:
         super().__init__()
         self.engine, self.episodic, self.answers = engine, episodic, answers
         self._paused = False
@@ -63,7 +63,7 @@ class Adapted(nn.Module):
             else:
                 if self.episodic:
                     self.engine.reset()
-                seen = self.engine.adapt(batch, after=self.answers == "after")
+                seen = self.engine.adapt(batch, self.answers)
             return self.engine.path.answer(batch, detached(self.engine.method.answer(seen)))
 
     def fit(self, batches: Iterable[Any], epochs: int = 1) -> "Adapted":
@@ -80,7 +80,7 @@ class Adapted(nn.Module):
             for batch in batches:
                 count += 1
                 with self._at_work():
-                    self.engine.adapt(taken(batch_inputs(batch)))
+                    self.engine.adapt(taken(batch_inputs(batch)), self.answers, wanted=False)
         if not count:
             raise ValueError("fit was given no batches")
         return self
@@ -176,7 +176,7 @@ def adapt(
     lr: float | None = None,
     steps: int = 1,
     episodic: bool = False,
-    answers: Literal["before", "after"] = "before",
+    answers: Answers | None = None,
     logits: Picker | None = None,
     precision: Literal["float32", "bfloat16", "float16"] = "float32",
     lean: bool = True,
@@ -184,13 +184,13 @@ def adapt(
     """Return a model that answers as before and improves itself on the data it is tested on.
 
     Args:
-        method: what one paper does; the four after it override its choice on each axis.
+        method: what one paper does; the four after it, and `answers`, override its choice on each axis.
         select: a model -> the names of the parameters that move, such as those of `tent.select`.
         stats: whose statistics normalise batch norms, such as those of `tent.norm`.
         optimizer: an optimizer's class, or a function of the parameters; `lr`, if given, is handed to it.
         steps: updates on each batch.
         episodic: go back to the source before every batch.
-        answers: of the pass that the (last) update was computed on, or of one more pass after it.
+        answers: of the model before the (last) update, which is the pass that most methods compute it on, or after it.
         logits: picks the logits, classes on axis 1, out of what the model returns.
         precision: of convolutions and products; entropy, statistics and parameters stay in float32.
         lean: whether to take the path that keeps less for the backward pass and is faster; its numbers are the same
@@ -202,6 +202,7 @@ def adapt(
         raise TypeError(f"stats must be a choice of tent.norm such as tent.norm.Batch(), got {stats!r}")
     if steps < 1:
         raise ValueError(f"steps must be 1 or more, got {steps}")
+    answers = method.answers if answers is None else answers
     if answers not in ("before", "after"):
         raise ValueError(f"answers must be 'before' or 'after' the update, got {answers!r}")
     readonly, stats = ReadOnly(model), stats or method.stats

@@ -3,13 +3,14 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from torch.optim import Optimizer
 
 from tent import ranks
 from tent.lean.path import Path
-from tent.method import Method, OptimizerFactory
+from tent.method import Answers, Method, OptimizerFactory
 from tent.mode import Moments
 from tent.norm import Stats
 from tent.outputs import Inputs, Picker, empty, finite
@@ -64,30 +65,37 @@ class Engine:
         self.run.forward = forward if grad else None
         return Seen(batch, output, forward.features, self.pick, forward.moments)
 
-    def adapt(self, batch: Inputs, after: bool = False) -> Seen:
-        """Learn from a batch; return the pass that it was learnt from, or one more after it."""
+    def adapt(self, batch: Inputs, answers: Answers = "before", wanted: bool = True) -> Seen:
+        """Learn from a batch; return a pass on it before or after that, of which no more is made than is wanted."""
         problem = "it is empty" if empty(batch) else None if finite(batch) else "it holds NaN or Inf"
         if self.run.group is not None and not ranks.agreed(problem is None, self.run.group):
             problem = problem or "another rank's batch is bad"
         if problem:
             return self._passed_over(batch, problem)
-        self.run.again = lambda: self.see(batch, grad=True)
+        self.run.see = partial(self.see, grad=True)
+        self.run.again = partial(self.run.see, batch)
         try:
-            return self._updated(batch, after, self.optimizer) if self.optimizer else self._normalised(batch)
+            if self.optimizer is None:
+                return self._normalised(batch)
+            # what is remembered is of the batch itself, so a step that learns from no pass on it needs one all the same
+            wanted = wanted or (self.stats.remembers and not self.method.own_pass)
+            return self._updated(batch, answers if wanted else None, self.optimizer)
         except NotFiniteError as error:
             return self._passed_over(batch, str(error))
         finally:
-            self.run.again = self.run.forward = None  # they hold the graph
+            self.run.again = self.run.see = self.run.forward = None  # they hold the graph
 
-    def _updated(self, batch: Inputs, after: bool, optimizer: Optimizer) -> Seen:
+    def _updated(self, batch: Inputs, answers: Answers | None, optimizer: Optimizer) -> Seen:
         # a single plain step moves last of all, when nothing can fail any more
-        late = self.steps > 1 or after or type(self.method).step is not Method.step
+        late = self.steps > 1 or answers == "after" or type(self.method).step is not Method.step
         restore, before = self.run.kept(optimizer) if late else None, self.run.updates
         try:
-            for _ in range(self.steps):
-                seen = self._stepped(batch, optimizer)
-            if after:
+            for left in reversed(range(self.steps)):
+                seen = self._stepped(batch, optimizer, answers == "before" and not left)
+            if answers == "after":
                 seen = self.see(batch)
+                if not self.method.own_pass:
+                    self.run.moments = self._remembered(seen)
         except BaseException:
             if restore:
                 restore()
@@ -95,9 +103,10 @@ class Engine:
         self.updates += self.run.updates > before
         return seen
 
-    def _stepped(self, batch: Inputs, optimizer: Optimizer) -> Seen:
+    def _stepped(self, batch: Inputs, optimizer: Optimizer, answers: bool) -> Seen:
         while True:
-            seen = self.see(batch, grad=True)
+            own = self.method.own_pass
+            seen = self.see(batch, grad=own) if own or answers else Seen(batch, None)
             moments = self._remembered(seen)
             try:
                 with torch.enable_grad():

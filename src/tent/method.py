@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -13,8 +13,9 @@ from tent.run import Run, Seen
 from tent.select import Select, nothing
 
 OptimizerFactory: TypeAlias = Callable[..., Optimizer]
+Answers: TypeAlias = Literal["before", "after"]  # the update
 
-__all__ = ["Method", "OptimizerFactory", "Run", "Seen"]
+__all__ = ["Answers", "Method", "OptimizerFactory", "Run", "Seen"]
 
 
 class Method:
@@ -26,6 +27,8 @@ class Method:
     select: Select = staticmethod(nothing)
     stats: norm.Stats = norm.Source()
     optimizer: OptimizerFactory = partial(torch.optim.Adam, lr=1e-3)  # the Tent paper's CIFAR setting
+    answers: Answers = "before"
+    own_pass: bool = True  # whether a step learns from a pass on the batch itself; if not, by run.look from others
 
     def start(self, model: nn.Module, params: dict[str, Tensor], run: Run) -> None:
         """Prepare the run's memory, at birth and at every reset."""

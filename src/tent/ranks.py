@@ -30,6 +30,11 @@ def pooled(mean: Tensor, var: Tensor, count: int, group: Any) -> tuple[Tensor, T
     return mean, (square - mean * mean).clamp_min(0), int(total.item())
 
 
+def place(group: Any) -> int:
+    """Return this process's number among the ranks; 0 where there is no group of them."""
+    return 0 if group is None else dist.get_rank(group)
+
+
 def averaged(gradients: Sequence[Tensor], group: Any) -> None:
     """Average the gradients over the ranks, in place."""
     for gradient in gradients:

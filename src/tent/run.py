@@ -60,7 +60,14 @@ class Run:
     scale: float = 1.0  # of the loss in the backward pass, for a precision in which small gradients vanish
     updates: int = 0  # gradients that were good to take
     again: Callable[[], Seen] | None = None  # the batch at hand once more, at the parameters as they are now
+    see: Callable[[Inputs], Seen] | None = None  # any inputs likewise, while a batch is at hand
     forward: Forward | None = None  # the pass at hand
+
+    def look(self, *inputs: Any, **kwargs: Any) -> Seen:
+        """Run the model as it is now on inputs of a method's own, to learn from; its statistics are not remembered."""
+        if self.see is None:
+            raise RuntimeError("a run looks at inputs only while it learns from a batch: in Method.step or Method.loss")
+        return self.see((inputs, kwargs))
 
     def backward(self, loss: Tensor) -> None:
         """Leave the loss's gradients at the parameters, or raise before anything has moved."""
@@ -74,19 +81,20 @@ class Run:
             torch._foreach_div_(gradients, self.scale)
         norms = [norm.float() for norm in torch._foreach_norm(gradients)]
         value, *sizes = torch.stack([loss.detach().float(), *norms]).tolist()  # one wait for the device
-        fine = all(map(math.isfinite, (value, *sizes)))
-        if self.group is not None:
-            fine = ranks.agreed(fine, self.group)
-        if not fine:
+        if not self._agreed(all(map(math.isfinite, (value, *sizes)))):
             for param in params:
                 param.grad = None
-            if self.scale > 1.0 and math.isfinite(value):
+            # ranks that raised differently would wait for each other: one makes its pass again, another does not
+            if self.scale > 1.0 and self._agreed(math.isfinite(value)):
                 self.scale /= 4
                 raise ScaledTooFarError(f"scaled down to {self.scale}")
             raise NotFiniteError("its loss or gradient is not finite")
         if self.group is not None:
             ranks.averaged(gradients, self.group)
         self.loss, self.updates = value, self.updates + 1
+
+    def _agreed(self, fine: bool) -> bool:
+        return fine if self.group is None else ranks.agreed(fine, self.group)
 
     def tensors(self) -> dict[str, Tensor]:
         """Return copies of what moved and of the remembered statistics, under their names in the model's state_dict."""

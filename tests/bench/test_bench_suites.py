@@ -5,10 +5,15 @@ from dataclasses import replace
 import pytest
 
 from tent.bench.case import Case
+from tent.bench.compute import Passes, passes
+from tent.bench.frozen import Frozen
 from tent.bench.suite import Suite
 from tent.bench.suites import SUITES, named
-from tent.bench.suites.cifar import THRESHOLDS
+from tent.bench.suites.cifar import FAMILIES, THRESHOLDS
 from tent.data.corruptions import BENCHMARK, HELD_OUT
+
+TRAINED = ("RG", "UDA-SS")  # for every target anew
+WHERE = {"cifar10-c": FAMILIES, "digits": ("MNIST", "MNIST-M", "USPS")}
 
 
 def cases(suite: Suite, row: str, seeds: tuple[int, ...] = (0,), limit: int | None = None) -> list[Case]:
@@ -19,7 +24,11 @@ def cases(suite: Suite, row: str, seeds: tuple[int, ...] = (0,), limit: int | No
 def test_a_suite_is_a_whole_grid_for_every_seed(suite: Suite) -> None:
     cells = suite.cells((0, 7), None)
     places = [(cell.row, cell.column, cell.case.seed) for cell in cells]
-    assert set(places) == {(row, column, seed) for row in suite.rows for column in suite.columns for seed in (0, 7)}
+    whole = {(row, column, seed) for row in suite.rows for column in suite.columns for seed in (0, 7)}
+    assert whole - set(places) == {
+        place for place in whole if place[0] in TRAINED and place[1] not in WHERE[suite.name]
+    }
+    assert set(places) <= whole
     assert len(set(places)) == len(places)
     assert SUITES[suite.name] is suite
     assert any(cell.case.model == suite.model for cell in cells)
@@ -40,17 +49,50 @@ def test_all_methods_share_the_order_and_the_images(suite: Suite) -> None:
 
 def test_cifar10_c_is_the_papers_table() -> None:
     suite = named("cifar10-c")
-    assert suite.rows == ("Source", "BN", "PL", "Tent", "Tent offline")
+    assert suite.rows == ("Source", "RG", "UDA-SS", "TTT", "BN", "PL", "Tent", "Tent offline", "Oracle")
     assert suite.columns == BENCHMARK
     assert len(BENCHMARK) == 15
     for cell in suite.cells((0,), None):
         case = cell.case
-        assert (case.model, case.batch_size, case.images, case.epochs) == ("r26-cifar10", 128, None, 1)
+        assert (case.batch_size, case.images, case.epochs) == (128, None, 1)
+        assert case.model == "r26-cifar10" or cell.row in ("RG", "UDA-SS", "TTT")
         assert (case.data.corruption, case.data.severity) == (cell.column, 5)
-    for row in ("PL", "Tent", "Tent offline"):
+    for row in ("PL", "Tent", "Tent offline", "Oracle"):
         assert {(case.optimizer, case.lr) for case in cases(suite, row)} == {("adam", 1e-3)}
     assert {case.when for case in cases(suite, "Tent offline")} == {"offline"}
     assert {case.undecided for case in cases(suite, "PL")} == {("threshold",)}
+    assert {(case.method, case.when) for case in cases(suite, "Oracle")} == {("oracle", "online")}
+
+
+def test_what_alters_training_is_a_model_of_its_own_a_target_or_one_for_all() -> None:
+    suite = named("cifar10-c")
+    for row, method in (("RG", "rg"), ("UDA-SS", "uda-ss")):
+        own = [cell for cell in suite.cells((0,), None) if cell.row == row]
+        assert [(cell.column, cell.case.model) for cell in own] == [
+            (type_, f"trained:{method}-cifar10-cifar10-c-{type_}-5") for type_ in FAMILIES
+        ]
+        assert {cell.case.method for cell in own} == {"source"}
+        digits = [cell.case for cell in named("digits").cells((0,), None) if cell.row == row]
+        assert [(case.model, case.data.name, case.method) for case in digits] == [
+            (f"trained:{method}-svhn-{name}", name, "source") for name in ("mnist", "mnist-m", "usps")
+        ]
+    ttt = cases(suite, "TTT")
+    assert len(ttt) == 15
+    assert {(c.model, c.method, c.answers, c.when, c.optimizer, c.lr, c.options) for c in ttt} == {
+        ("trained:ttt-cifar10", "ttt", "after", "online", None, None, Frozen())
+    }
+
+
+def test_means_are_of_all_types_and_of_one_of_each_family() -> None:
+    assert dict(named("cifar10-c").means) == {"mean": BENCHMARK, "mean of 4 types": FAMILIES}
+    for suite in SUITES.values():
+        assert all(set(columns) <= set(suite.columns) for columns in suite.means.values()), suite.name
+
+
+def test_test_time_training_of_single_images_can_be_said() -> None:
+    case = replace(cases(named("cifar10-c"), "TTT")[0], when="episodic", batch_size=1, options={"copies": 32})
+    assert Case.from_json(case.to_json()) == case
+    assert passes(case, 10, {}) == Passes(forward=10 * 32 + 10, backward=10 * 32)
 
 
 def test_pls_threshold_is_chosen_on_types_that_no_table_has() -> None:
@@ -73,13 +115,16 @@ def test_pls_threshold_is_chosen_on_types_that_no_table_has() -> None:
 def test_all_severities_hold_the_table_of_the_fifth() -> None:
     table = {cell.case for cell in named("cifar10-c").cells((0,), None)}
     every = named("cifar10-c-severities").cells((0,), None)
-    assert {cell.case for cell in every if cell.row.endswith("severity 5")} == table
-    assert len(every) == 5 * len(table)
+    fifth = {cell.case for cell in every if cell.row.endswith("severity 5")}
+    assert fifth < table
+    assert len(every) == 5 * len(fifth)
+    assert len(fifth) == 5 * 15
 
 
 def test_digits_are_resized_and_have_the_papers_rows() -> None:
     suite = named("digits")
-    where = {cell.column: (cell.case.model, cell.case.data.name) for cell in suite.cells((0,), None)}
+    own = [cell for cell in suite.cells((0,), None) if cell.row not in TRAINED]
+    where = {cell.column: (cell.case.model, cell.case.data.name) for cell in own}
     assert where == {
         "MNIST": ("r26-svhn", "mnist"),
         "MNIST-M": ("r26-svhn", "mnist-m"),
@@ -90,11 +135,14 @@ def test_digits_are_resized_and_have_the_papers_rows() -> None:
     rows = {row: {(case.method, case.when, case.epochs) for case in cases(suite, row)} for row in suite.rows}
     assert rows == {
         "Source": {("source", "online", 1)},
+        "RG": {("source", "online", 1)},
+        "UDA-SS": {("source", "online", 1)},
         "BN": {("bn", "online", 1)},
         "Tent": {("tent", "online", 1)},
         "Tent offline": {("tent", "offline", 1)},
         "Tent 10 epochs": {("tent", "online", 10)},
         "Tent offline 10 epochs": {("tent", "offline", 10)},
+        "Oracle": {("oracle", "online", 1)},
     }
 
 
@@ -137,14 +185,18 @@ def test_large_images_have_the_papers_settings(name: str) -> None:
 def test_another_model_takes_the_place_of_the_suites_own() -> None:
     suite = named("digits").with_model("mine.py:net")
     assert suite.model == "mine.py:net"
-    models = {cell.column: cell.case.model for cell in suite.cells((0,), None)}
-    assert models["MNIST"] == "mine.py:net"
-    assert models["MNIST→SVHN"] == "r26-mnist"
+    models = {(cell.row, cell.column): cell.case.model for cell in suite.cells((0,), None)}
+    assert models["Source", "MNIST"] == models["Oracle", "USPS"] == "mine.py:net"
+    assert models["Source", "MNIST→SVHN"] == "r26-mnist"
+    assert models["RG", "MNIST"] == "trained:rg-svhn-mnist"  # trained for its target, and no other's
     chosen = named("cifar10-c").with_model("mine.py:net")
     assert chosen.choice is not None
     assert {cell.case.model for cell in chosen.choice.cells(None)} == {"mine.py:net"}
     theirs = named("cifar10-c").cells((0,), None)
-    assert [replace(cell.case, model="r26-cifar10") for cell in chosen.cells((0,), None)] == [c.case for c in theirs]
+    assert [
+        replace(c.case, model="r26-cifar10") if c.case.model == "mine.py:net" else c.case
+        for c in chosen.cells((0,), None)
+    ] == [c.case for c in theirs]
 
 
 def test_an_unknown_suite() -> None:

@@ -77,6 +77,11 @@ def test_csv_has_a_line_a_case_with_the_stores_own_numbers(tmp_path: Path) -> No
     ]
     assert {line["images"] for line in done} == {"1000"}
     assert {float(line["seconds"]) for line in done} == {2.0}
+    assert {(line["row"], line["forward"], line["backward"]) for line in done} == {
+        (ROWS[0], "1000", "0"),  # BN
+        (ROWS[1], "1000", "1000"),  # Tent
+    }
+    assert {line["training_seconds"] for line in done} == {""}
     first = grid.entries[ROWS[0], COLUMNS[0]].done[0]
     assert done[0]["key"] == first.case.key()
     assert [float(done[0][name]) for name in ("cross_entropy", "entropy", "ece")] == [0.2, 0.05, 0.025]

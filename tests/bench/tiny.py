@@ -103,7 +103,7 @@ def suite(folder: Path, net: str = "net", first: int = len(ROWS)) -> Suite:
         rows = list(zip(ROWS, cases, strict=True))[:first]
         return [cell for seed in seeds for cell in grid(rows, [(name, _on(folder, name, seed)) for name in COLUMNS])]
 
-    return Suite("tiny", "a tiny suite", cells, ROWS, COLUMNS, f"{folder / 'nets.py'}:{net}", mean=True)
+    return Suite("tiny", "a tiny suite", cells, ROWS, COLUMNS, f"{folder / 'nets.py'}:{net}", means={"mean": COLUMNS})
 
 
 def _on(folder: Path, column: str, seed: int):  # type: ignore[no-untyped-def]

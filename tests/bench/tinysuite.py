@@ -30,7 +30,7 @@ def tiny(
             for j, column in enumerate(columns)
         ]
 
-    return Suite("tiny", title, cells, tuple(rows), tuple(columns), "net-0", mean=True)
+    return Suite("tiny", title, cells, tuple(rows), tuple(columns), "net-0", means={"mean": tuple(columns)})
 
 
 def stored(folder: Path, suite: Suite | None = None, keep: Callable[[Cell], bool] = lambda cell: True) -> Store:

@@ -39,6 +39,17 @@ def slow():
 
 def two():
     return net(2)
+
+class TwoHeads(nn.Module):
+    shared = ("trunk",)
+
+    def __init__(self):
+        super().__init__()
+        self.trunk, self.classes = nn.Sequential(nn.Conv2d(3, 8, 4, stride=4), nn.GroupNorm(2, 8)), nn.Linear(128, 4)
+        self.rotation = nn.Linear(128, 4)
+
+    def forward(self, x, head="classes"):
+        return getattr(self, head)(self.trunk(x).flatten(1))
 """
 
 
@@ -107,6 +118,19 @@ def test_image_by_image(folder: Path) -> None:
     assert summary["protocol"]["when"].startswith("episodic")  # type: ignore[index]
 
 
+@pytest.mark.parametrize(
+    ("options", "copies", "updates"),
+    [(["--method", "ttt", "--batch", "4"], 1, 2), (["--method", "ttt:5", "--episodic"], 5, 8)],
+)
+def test_test_time_training(folder: Path, options: list[str], copies: int, updates: int) -> None:
+    protocol = done(folder, "nets.py:TwoHeads", "x.npy", "--limit", "8", *options)["protocol"]
+    assert protocol["method"].startswith(f"TTT(copies={copies}, ")  # type: ignore[index]
+    assert protocol["answers"] == "after the update"  # type: ignore[index]
+    assert protocol["updates"] == updates  # type: ignore[index]
+    moved = {f"trunk.{layer}.{own}" for layer in (0, 1) for own in ("weight", "bias")}
+    assert set(load_file(folder / "adapted" / "delta.safetensors")) == moved
+
+
 def test_a_run_goes_on_from_a_delta_and_is_baked(folder: Path) -> None:
     done(folder, "nets.py:net", "x.npy", "--lr", "0.01", "--batch", "35")
     first = load_file(folder / "adapted" / "delta.safetensors")
@@ -130,6 +154,9 @@ def test_a_run_goes_on_from_a_delta_and_is_baked(folder: Path) -> None:
         (["nets.py:net", "x.npy", "--method", "magic"], "no method 'magic'; there are source, bn, pl, tent"),
         (["nets.py:net", "x.npy", "--method", "pl:x"], "'x' is not a number"),
         (["nets.py:net", "x.npy", "--method", "bn:3"], "bn takes no option"),
+        (["nets.py:net", "x.npy", "--method", "ttt"], "Sequential has no rotation head for TTT to train on"),
+        (["nets.py:TwoHeads", "x.npy", "--method", "ttt:2.5"], "'2.5' is not a whole number"),
+        (["nets.py:TwoHeads", "x.npy", "--method", "ttt:0"], "TTT copies must be a whole number from 1 on, got 0"),
         (["nets.py:net", "x.npy", "--stats", "magic"], "no statistics 'magic'"),
         (["nets.py:net", "x.npy", "--bake", "model.bin"], "written as .pt2"),
         (["nets.py:net", "x.npy", "--bake", "no/where.pt2"], "its folder is not there"),

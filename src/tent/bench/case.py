@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from tent.bench.frozen import Frozen, canonical, plain
-from tent.methods import METHODS
+from tent.bench.methods import METHODS
 
 WHEN = ("online", "offline", "episodic")
 CHOSEN = "chosen"  # in a note: how options were chosen, by the option's name

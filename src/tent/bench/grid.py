@@ -3,10 +3,10 @@
 import re
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from tent.bench.case import Case, Data
-from tent.bench.paper import figure
+from tent.bench.case import Case
+from tent.bench.paper import MEAN, figure
 from tent.bench.result import Result
 
 
@@ -30,6 +30,11 @@ class Entry:
     def done(self) -> dict[int, Result]:
         """The results that are there and did not fail."""
         return {seed: found for seed, found in self.results.items() if found is not None and found.error is None}
+
+    @property
+    def bound(self) -> bool:
+        """Whether labels were shown to what answered: nothing to be better than."""
+        return self.case.method == "oracle"
 
     @property
     def failures(self) -> dict[int, str]:
@@ -57,7 +62,7 @@ class Grid:
     columns: tuple[str, ...]
     seeds: tuple[int, ...]
     entries: Mapping[tuple[str, str], Entry]
-    mean: bool = False  # whether a mean over the columns says something
+    means: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # title -> columns, where a mean says something
     limit: int | None = None  # images of each stream, where that is not the suite's own choice
     model: str = ""  # that took the place of the suite's own
 
@@ -82,25 +87,18 @@ class Grid:
         """Every result, failed ones too."""
         return [found for entry in self.entries.values() for found in entry.results.values() if found is not None]
 
-    def data(self, row: str, column: str) -> tuple[Data, ...]:
-        """Return what a row is answered on in a column, or in all of its columns if that is none of them."""
-        places = [place for place in self.entries if place == (row, column)]
-        places = places or [place for place in self.entries if place[0] == row]
-        return tuple(self.entries[place].case.data for place in places)
+    def group(self, row: str, title: str) -> list[Entry]:
+        """Return a row's entries of a column, or of the columns of a mean; none of a mean that it lacks a column of."""
+        entries = [self.entries.get((row, column)) for column in self.means.get(title, (title,))]
+        found = [entry for entry in entries if entry is not None]
+        return found if len(found) == len(entries) else []
 
-    def row_mean(self, row: str) -> Figure | None:
-        """Return the mean error over the row's columns, of the seeds that have them all; None if no seed has."""
-        entries = [entry for (name, _), entry in self.entries.items() if name == row]
-        whole = [seed for seed in self.seeds if all(seed in entry.done for entry in entries)]
+    def row_mean(self, row: str, title: str = MEAN) -> Figure | None:
+        """Return the mean error over the columns of a mean, of the seeds that have them all; None if no seed has."""
+        entries = self.group(row, title)
+        whole = [seed for seed in self.seeds if entries and all(seed in entry.done for entry in entries)]
         means = {seed: statistics.mean(entry.done[seed].metrics["error"] for entry in entries) for seed in whole}
         return figure_of(means)
-
-    def compute(self, row: str, column: str | None = None) -> float | None:
-        """Return a row's seconds for 1,000 answered images, in one column or in all; None if nothing is done."""
-        places = [place for place in self.entries if place[0] == row and column in (None, place[1])]
-        found = [result for place in places for result in self.entries[place].done.values()]
-        images = sum(result.images for result in found)
-        return 1000 * sum(result.seconds for result in found) / images if images else None
 
 
 def figure_of(values: Mapping[int, float]) -> Figure | None:

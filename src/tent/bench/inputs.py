@@ -21,7 +21,7 @@ from tent.models.entry import Entry
 
 def entry_of(model: str, weights: str | None = None) -> Entry:
     """Return a model of the zoo; it is never written to, so all cases of a process share it."""
-    return _loaded(model, weights, os.getcwd())[0]
+    return _loaded(model, weights, place.root(), os.getcwd())[0]
 
 
 def forget() -> None:
@@ -40,7 +40,7 @@ def pinned(case: Case, weights: str | None = None) -> Case:
     entry, images = entry_of(case.model, weights), images_of(case.data)
     _answerable(entry, images, case)
     learnt = images_of(case.fit).sha256 if case.fit else ""
-    state = _loaded(case.model, weights, os.getcwd())[1]
+    state = _loaded(case.model, weights, place.root(), os.getcwd())[1]
     found = case.pinned(state, images.sha256, learnt)
     if case.weights not in ("", found.weights):
         raise ValueError(f"{case.model}: its weights are {found.weights[:12]}, not {case.weights[:12]} as in the case")
@@ -95,8 +95,8 @@ class Part(Images):
 
 
 # names may be paths, so the folder that they begin at is a part of what was opened
-@lru_cache(maxsize=2)  # a suite has one model, or two
-def _loaded(model: str, weights: str | None, here: str) -> tuple[Entry, str]:
+@lru_cache(maxsize=16)  # a suite has one large model, or a dozen small ones
+def _loaded(model: str, weights: str | None, root: Path, here: str) -> tuple[Entry, str]:
     entry = zoo.load(model, weights)
     return entry, fingerprint(entry.model)
 

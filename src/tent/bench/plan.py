@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from tent.bench.case import Case
 from tent.bench.inputs import count, entry_of, forget, pinned
 from tent.bench.suite import Cell, Suite
+from tent.bench.untrained import waits
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,16 @@ class Plan:
     candidates: list[Cell] = field(default_factory=list)  # pinned
     tasks: list[Task] = field(default_factory=list)
     broken: list[tuple[Task, str]] = field(default_factory=list)  # with the error
+    untrained: list[Cell] = field(default_factory=list)  # wait for their models
 
 
 def plan(suite: Suite, seeds: Sequence[int], limit: int | None = None, weights: str | None = None) -> Plan:
     """Pin a suite's cases; where none can be, the first reason is raised."""
     forget()
-    made, cells = Plan(suite, weights), suite.cells(seeds, limit)
+    made, every = Plan(suite, weights), suite.cells(seeds, limit)
+    waiting = {cell.case.model for cell in every if waits(suite, cell.case)}
+    made.untrained = [cell for cell in every if cell.case.model in waiting]
+    cells = [cell for cell in every if cell.case.model not in waiting]
     if suite.choice and any(cell.case.undecided for cell in cells):
         first = suite.choice.cells(limit)
         made.candidates = [Cell(task.row, task.column, task.case) for task in _pinned(made, first)]

@@ -12,6 +12,7 @@ from tent.bench.figures.severities import by_severity, severities
 from tent.bench.figures.style import keep
 from tent.bench.grid import Grid
 from tent.bench.terms import shown
+from tent.bench.training import altered
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Picture:
 
 def pictures(grid: Grid) -> list[Picture]:
     """Return the figures that a suite's rows lend themselves to."""
-    if all(grid.row_mean(row) is None and _empty(grid, row) for row in grid.rows):
+    if all(_empty(grid, row) for row in grid.rows):
         return []  # nothing was done: there is nothing to draw
     over = f"; error bars are one standard deviation over {len(grid.seeds)} seeds" if len(grid.seeds) > 1 else ""
     rows = ", ".join(shown(row) for row in grid.rows)
@@ -37,6 +38,8 @@ def pictures(grid: Grid) -> list[Picture]:
         )
         return [Picture("panels", said, panels)]
     cost = "Error against compute: seconds for 1,000 images, learning and answering, without reading data"
+    if any(altered(result.training) for result in grid.results):
+        cost += ", and with the training of models that were trained by the row's own method"
     return [
         Picture("columns", f"Error by column: {rows}{over}.", bars),
         Picture("compute", f"{cost}{over}.", compute),

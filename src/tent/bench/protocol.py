@@ -5,10 +5,14 @@ from typing import Any
 
 from tent.adapted import Adapted
 from tent.bench.case import CHOSEN, OUTCOME, Case
+from tent.bench.oracle import Oracle
+from tent.bench.training import budget
 from tent.data.stream import Stream
 
 
-def protocol(case: Case, adapted: Adapted, stream: Stream, learnt: Stream) -> dict[str, str]:
+def protocol(
+    case: Case, adapted: Adapted, stream: Stream, learnt: Stream, training: Mapping[str, Any] | None = None
+) -> dict[str, str]:
     """Return what was run, in words, for every number to carry."""
     engine = adapted.engine
     groups = engine.optimizer.param_groups[0] if engine.optimizer else {}
@@ -23,7 +27,7 @@ def protocol(case: Case, adapted: Adapted, stream: Stream, learnt: Stream) -> di
         "moves": f"{sum(p.numel() for p in adapted.parameters()):,} parameters in {len(engine.names)} tensors",
         "when": when(case),
         "reset": "before every batch" if adapted.episodic else "before the stream, never in it",
-        "answers": answers(case) if engine.names else "no update",
+        "answers": answers(case, engine.method.own_pass) if engine.names else "no update",
         "steps": f"{case.steps} a batch",
         "precision": "float32",
         "optimizer": type(engine.optimizer).__name__ if engine.optimizer else "none",
@@ -32,6 +36,10 @@ def protocol(case: Case, adapted: Adapted, stream: Stream, learnt: Stream) -> di
     }
     if case.momentum is not None:
         words["momentum"] = f"{case.momentum:g}"
+    if isinstance(engine.method, Oracle):
+        words["labels"] = "shown with every batch that is learnt from: a bound, not a method"
+    if training:
+        words["training"] = budget(training)
     if case.fit is not None:
         words["learnt from"] = learnt.protocol
     for name, how in case.note.get(CHOSEN, {}).items():
@@ -49,13 +57,13 @@ def when(case: Case) -> str:
     return f"online: {passes}" + ("" if case.epochs == 1 else ", the answers of the last one are counted")
 
 
-def answers(case: Case) -> str:
-    """Return in words which pass the answers are of."""
+def answers(case: Case, learnt: bool = True) -> str:
+    """Return in words which pass the answers are of; `learnt` tells whether it may be the one that is learnt from."""
     if case.when == "offline":
         return "after all learning, with no update between them"
     if case.answers == "after":
         return "after the update, of one more pass"
-    return "before the update, of the pass that it is computed on"
+    return "before the update, of the pass that it is computed on" if learnt else "before the update, of one more pass"
 
 
 def choice(case: Case, name: str, how: Mapping[str, Any]) -> str:

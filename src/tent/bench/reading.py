@@ -122,7 +122,7 @@ def _grid(suite: Suite, cells: Sequence[Cell], found: Kept, wanted: Wanted) -> G
     entries = {place: Entry(cases[place], own) for place, own in results.items()}
     rows = tuple(row for row in suite.rows if any(row == place[0] for place in entries))
     columns = tuple(column for column in suite.columns if any(column == place[1] for place in entries))
-    return Grid(suite.name, suite.title, rows, columns, wanted.seeds, entries, suite.mean, wanted.limit, wanted.model)
+    return Grid(suite.name, suite.title, rows, columns, wanted.seeds, entries, suite.means, wanted.limit, wanted.model)
 
 
 def _last(results: Sequence[Result]) -> Result | None:

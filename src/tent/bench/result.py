@@ -24,10 +24,12 @@ class Result:
     commit: str = ""
     finished: str = ""  # UTC
     error: str | None = None  # of a case that failed
+    training: Mapping[str, Any] = field(default_factory=dict)  # of the model, where its card has it
 
     def to_json(self) -> dict[str, Any]:
-        """Return the plain form."""
-        return {**asdict(self), "case": self.case.to_json()}
+        """Return the plain form, without a training where there was none."""
+        written = {**asdict(self), "case": self.case.to_json()}
+        return written if self.training else {name: value for name, value in written.items() if name != "training"}
 
     @staticmethod
     def from_json(read: Mapping[str, Any]) -> "Result":

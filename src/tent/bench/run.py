@@ -18,6 +18,7 @@ from tent.bench.case import Case
 from tent.bench.inputs import entry_of, pinned, stream_of
 from tent.bench.lessons import Lessons
 from tent.bench.metrics import by_batch, measured
+from tent.bench.oracle import shown
 from tent.bench.peak import peak
 from tent.bench.protocol import protocol
 from tent.bench.result import Result
@@ -61,7 +62,8 @@ def run(case: Case, weights: str | None = None, lessons: Lessons | None = None) 
         images_per_second=stream.total / answers.seconds,
         peak_memory=_peak(case, model, stream, device),
         images=stream.total,
-        protocol=protocol(case, adapted, stream, learnt),
+        protocol=protocol(case, adapted, stream, learnt, entry.training),
+        training=dict(entry.training or {}),
         **circumstances(device),  # type: ignore[arg-type]
     )
 
@@ -80,18 +82,16 @@ def answered(
     known = lessons.recall(case, adapted) if lessons and offline else None
     kept = Answers(seconds=known or 0.0)
     for _ in range(0 if known is not None else case.epochs if offline else case.epochs - 1):
-        for x, _ in _placed(learnt, device):
+        for x, y in _placed(learnt, device):
             begun = _now(device)
-            adapted.fit([x])
+            with shown(adapted.engine.method, y):
+                adapted.fit([x])
             kept.seconds += _now(device) - begun
     if lessons and offline and known is None:
         lessons.keep(case, adapted, kept.seconds)
     for x, y in _placed(stream, device):
         begun = _now(device)
-        if offline:
-            with adapted.paused():
-                output = adapted(x)
-        else:
+        with adapted.paused() if offline else shown(adapted.engine.method, y):
             output = adapted(x)
         kept.seconds += _now(device) - begun
         kept.logits.append(logits_of(output, ((x,), {})).float().cpu().numpy())
@@ -137,9 +137,10 @@ def _peak(case: Case, model: nn.Module, stream: Stream, device: torch.device) ->
     )
     key = (replace(same, note={}), device)
     if key not in _peaks:
-        x, _ = next(iter(stream))
-        with _quiet():
-            _peaks[key] = peak(adapted_of(case, model), x.to(device))
+        x, y = next(_placed(stream, device))
+        adapted = adapted_of(case, model)
+        with _quiet(), shown(adapted.engine.method, y):
+            _peaks[key] = peak(adapted, x)
     return _peaks[key]
 
 

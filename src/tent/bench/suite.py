@@ -1,7 +1,7 @@
 """Suites: a table as a list of cells, each of one case; a choice that some of its cases wait for."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tent.bench.case import Case
 
@@ -33,7 +33,7 @@ class Suite:
     rows: tuple[str, ...]  # in order, as are the columns
     columns: tuple[str, ...]
     model: str  # that the cells name, and another may take the place of
-    mean: bool = False  # whether a mean over the columns makes sense
+    means: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # title -> columns, where a mean makes sense
     choice: Choice | None = None
 
     def with_model(self, model: str) -> "Suite":

@@ -1,12 +1,13 @@
 """A table: a grid as it is read, ours beside the paper's, best in bold, with notes on what is missing or failed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tent.bench.grid import Entry, Figure, Grid
 from tent.bench.paper import CITATION, MEAN, published
 from tent.bench.terms import Terms, shown, terms
+from tent.bench.training import altered, budget
 
 WIDE = 6  # a table of more columns than rows, and of more than this, is read down its columns
 Kind = Literal["ours", "paper", "missing", "failed", "blank"]
@@ -60,11 +61,11 @@ def table(grid: Grid) -> Table:
     """Lay a grid out, down its columns if there are many, with the paper's figures next to ours."""
     notes = _Notes()
     series = {column: _ours(grid, column, notes) for column in grid.columns}
-    if grid.mean:
-        series[MEAN] = [_mean(grid, row, notes) for row in grid.rows]
+    series |= {title: [_mean(grid, row, title, notes) for row in grid.rows] for title in grid.means}
     lines: list[Line] = []
     for column, pieces in series.items():
-        lines.append(Line(shown(column), _best(pieces, [grid.data(row, column) for row in grid.rows]), column == MEAN))
+        best = _best(pieces, [_rivals(grid, row, column) for row in grid.rows])
+        lines.append(Line(shown(column), best, ruled=column == next(iter(grid.means), None)))
         paper = [grid.paper(row, column) for row in grid.rows]
         if any(value is not None for value in paper):
             name = "the paper's mean" if column == MEAN else f"{shown(column)}, paper"
@@ -112,22 +113,37 @@ def _piece(entry: Entry | None, notes: _Notes) -> Piece:
         told.append(f"{_seeds(entry.missing)} missing")
     if value is None:
         return Piece("failed", "failed", notes=notes.of(*told))
-    return Piece("ours", *percent(value), notes=notes.of(*told))
+    return Piece("ours", *percent(value), notes=notes.of(*told, *_trainings([entry])))
 
 
-def _mean(grid: Grid, row: str, notes: _Notes) -> Piece:
-    value = grid.row_mean(row)
+def _mean(grid: Grid, row: str, title: str, notes: _Notes) -> Piece:
+    entries, value = grid.group(row, title), grid.row_mean(row, title)
+    if not entries:
+        return Piece("blank")  # a mean over fewer columns would be another number
     if value is None:
         return Piece("missing", "missing", notes=notes.of("a mean is of rows in which no column is missing or failed"))
     told = [] if value.seeds == grid.seeds else [f"of {_seeds(value.seeds)} alone; the rest lack a column"]
-    return Piece("ours", *percent(value), notes=notes.of(*told))
+    return Piece("ours", *percent(value), notes=notes.of(*told, *_trainings(entries)))
+
+
+def _trainings(entries: Sequence[Entry]) -> list[str]:
+    """Return what was spent on the models of some entries before they answered, where that was a method of its own."""
+    results = [result for entry in entries for result in entry.done.values() if altered(result.training)]
+    said = (f"{result.case.model}, state {result.case.weights[:12]}: {budget(result.training)}" for result in results)
+    return list(dict.fromkeys(said))
+
+
+def _rivals(grid: Grid, row: str, column: str) -> object:
+    """Return what rows must share to be compared: the data; None of what is not compared."""
+    entries = grid.group(row, column)
+    return None if any(entry.bound for entry in entries) else tuple(entry.case.data for entry in entries)
 
 
 def _best(pieces: Sequence[Piece], data: Sequence[object]) -> tuple[Piece, ...]:
     """Mark the least among the rows that were answered on the same data, where there are several."""
-    numbers: dict[object, list[float]] = {}
+    numbers: dict[object, list[float]] = {None: []}
     for piece, own in zip(pieces, data, strict=True):
-        if piece.kind == "ours":
+        if piece.kind == "ours" and own is not None:
             numbers.setdefault(own, []).append(float(piece.text))
     # compared as printed: two numbers that look alike are both best
     return tuple(
@@ -150,14 +166,7 @@ def _remarks(grid: Grid) -> tuple[str, ...]:
     for part in parts:
         if part.note:
             said.append(f"{part.note[0].upper()}{part.note[1:]}.")
-        if part.others:
-            others = (f"{name} {_figures(values)}" for name, values in part.others.items())
-            said.append(f"The paper also lists methods that alter training: {'; '.join(others)} ({part.where}).")
     return tuple(said)
-
-
-def _figures(values: Mapping[str, float]) -> str:
-    return ", ".join(f"{value:.1f}" if column == MEAN else f"{column} {value:.1f}" for column, value in values.items())
 
 
 def _seeds(seeds: Sequence[int]) -> str:

@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tent.bench.grid import Grid
+from tent.bench.training import altered
 
 Words = Mapping[str, str]
+NOTED = ("model", "training")  # of a model that was trained for its cell: the cell's note says them
 SHOWN = 4  # of values that follow neither row nor column, so many are named
 
 
@@ -69,10 +71,15 @@ def shown(name: str) -> str:
 def _sayings(grid: Grid) -> dict[str, list[_Said]]:
     words = dict.fromkeys(word for result in grid.results for word in result.protocol)
     found: dict[str, list[_Said]] = {word: [] for word in words}
+    noted = any(altered(result.training) for result in grid.results)
     for (row, column), entry in grid.entries.items():
         for seed, result in entry.done.items():
             for word in words:
+                if altered(result.training) and word in NOTED:
+                    continue
                 value = str(result.protocol.get(word, ""))  # a word that some leave out is not common to all
+                if noted and word == "model":
+                    value += ", unless a note names another"
                 if len(grid.seeds) > 1:
                     value = re.sub(rf"\bshuffled by seed {seed}\b", "shuffled by its seed", value)
                 if len(grid.columns) > 1:

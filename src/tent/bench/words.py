@@ -9,8 +9,8 @@ from torch import nn
 from tent import norm, select
 from tent.adapted import Adapted, adapt
 from tent.bench.case import Case
+from tent.bench.methods import METHODS
 from tent.method import Method, OptimizerFactory
-from tent.methods import METHODS
 from tent.norm import Stats
 from tent.select import Select
 

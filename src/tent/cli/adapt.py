@@ -19,7 +19,7 @@ def adapt(
     model: Annotated[str, typer.Argument(help=MODEL)],
     data: Annotated[str, typer.Argument(help=DATA)],
     out: Annotated[Path, typer.Option(help="Folder that the results are written to.")] = Path("adapted"),
-    method: Annotated[str, typer.Option(help="source, bn, pl[:threshold] or tent.")] = "tent",
+    method: Annotated[str, typer.Option(help="source, bn, pl[:threshold], tent or ttt[:copies].")] = "tent",
     stats: Annotated[str | None, typer.Option(help=STATS)] = None,
     epochs: Annotated[int, typer.Option(help=EPOCHS, min=0)] = 0,
     episodic: Annotated[bool, typer.Option("--episodic", help="Every image for itself; with --steps.")] = False,

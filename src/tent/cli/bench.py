@@ -73,6 +73,7 @@ def worked(board: "Board", name: str) -> None:
     print(f"{name}: {_sum(board)}, in {board.store.folder}")
     for task, why in board.failed[:3]:
         print(f"tent: {task.label} failed: {why}", file=sys.stderr)
+    _waiting(board)
 
 
 def foretold(board: "Board") -> None:
@@ -80,6 +81,7 @@ def foretold(board: "Board") -> None:
     from tent.bench.view import expected
 
     Console().print(expected(board))
+    _waiting(board)
 
 
 def numbers(text: str) -> list[int]:
@@ -91,6 +93,13 @@ def numbers(text: str) -> list[int]:
     if min(found) < 0:
         raise ValueError(f"--seeds {text!r}: a seed is 0 or more")
     return found
+
+
+def _waiting(board: "Board") -> None:
+    from tent.bench.untrained import what_to_train
+
+    if board.plan.untrained:
+        print(f"tent: {what_to_train(board.plan.untrained)}", file=sys.stderr)
 
 
 def _sum(board: "Board") -> str:

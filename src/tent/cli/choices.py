@@ -11,19 +11,26 @@ if TYPE_CHECKING:
     from tent.method import Method
     from tent.norm import Stats
 
-MODEL = "A shipped model (r26-cifar10, r26-svhn, r26-mnist), timm:NAME, torchvision:NAME, hf:NAME or FILE.py:factory."
+MODEL = (
+    "A shipped model (r26-cifar10, r26-svhn, r26-mnist), trained:NAME or trained:FOLDER of `tent train`, timm:NAME, "
+    "torchvision:NAME, hf:NAME or FILE.py:factory."
+)
 
 
 def method_of(word: str) -> "Method":
-    """Return a method by its name, such as tent, or with an option, such as pl:0.8."""
-    from tent.methods import METHODS, PL
+    """Return a method by its name, such as tent, or with an option, such as pl:0.8 or ttt:32."""
+    from tent.methods import METHODS, PL, TTT
 
     name, _, option = word.partition(":")
     if name not in METHODS:
         raise ValueError(f"no method {name!r}; there are {', '.join(METHODS)}")
-    if option and METHODS[name] is not PL:
-        raise ValueError(f"{name} takes no option, got {option!r}")
-    return PL(_number(word, option)) if option else METHODS[name]()
+    if not option:
+        return METHODS[name]()
+    if METHODS[name] is PL:
+        return PL(_number(word, option))
+    if METHODS[name] is TTT:
+        return TTT(copies=_whole(word, option))
+    raise ValueError(f"{name} takes no option, got {option!r}")
 
 
 def stats_of(word: str | None) -> "Stats | None":
@@ -54,3 +61,9 @@ def _number(word: str, option: str) -> float:
         return float(option)
     except ValueError:
         raise ValueError(f"{word!r}: {option!r} is not a number") from None
+
+
+def _whole(word: str, option: str) -> int:
+    if not option.isdecimal():
+        raise ValueError(f"{word!r}: {option!r} is not a whole number")
+    return int(option)

@@ -25,6 +25,8 @@ Weights = Annotated[
     list[str] | None, typer.Option(help="How the hash of the weights begins, if there are several; may be repeated.")
 ]
 
+COMPUTE = "What the answers cost instead: images forward and backward, and seconds, with training."
+
 Column = tuple[Text, ...]  # a head, and a field a line
 
 
@@ -36,12 +38,14 @@ def table(
     weights: Weights = None,
     limit: Limit = None,
     model: Model = None,
+    compute: Annotated[bool, typer.Option("--compute", help=COMPUTE)] = False,
 ) -> None:
     """Show a suite's results as a table, ours beside the paper's; no model is run."""
+    from tent.bench.costs import costs
     from tent.bench.table import table as laid_out
 
     grid = found(suite, store, asked(seeds, weights, limit, model))
-    made = laid_out(grid)
+    made = costs(grid) if compute else laid_out(grid)
     console = Console()
     console.print(drawn(made, console.width))
     if out is not None:
@@ -78,7 +82,7 @@ def written(grid: "Grid", made: "Table", folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for ending, text in (("md", markdown(made)), ("csv", sheet(grid)), ("tex", latex(made))):
-        paths.append(folder / f"{grid.file}.{ending}")
+        paths.append(folder / f"{made.name}.{ending}")
         with whole(paths[-1]) as beside:
             beside.write_text(text, encoding="utf-8", newline="\n")
     return paths

@@ -1,7 +1,8 @@
 """An entry of the zoo: a model and what must be known to use it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from torch import nn
 
@@ -18,3 +19,4 @@ class Entry:
     classes: int | None = None  # None: as many as it answers with
     class_names: Sequence[str] | None = None
     weights: str = ""  # where they come from, in words
+    training: Mapping[str, Any] | None = None  # on what data and how long, where its card says so

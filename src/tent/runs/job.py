@@ -10,7 +10,7 @@ from tent.adapted import Adapted, adapt
 from tent.data import Stream, load
 from tent.data.images import Images
 from tent.disk import whole
-from tent.method import Method
+from tent.method import Answers, Method
 from tent.models import zoo
 from tent.models.entry import Entry
 from tent.norm import Stats
@@ -77,7 +77,7 @@ class Job:
 
     def adapted(self, entry: Entry) -> Adapted:
         """Return the model under adaptation, from the delta if one is given."""
-        shows = "after" if self.episodic and self.steps == 1 else "before"
+        shows: Answers | None = "after" if self.episodic and self.steps == 1 else None  # the method's own
         adapted = adapt(
             entry.model,
             self.method,
@@ -85,7 +85,7 @@ class Job:
             lr=self.lr,
             steps=self.steps,
             episodic=self.episodic,
-            answers=shows,  # type: ignore[arg-type]
+            answers=shows,
         )
         if self.delta:
             adapted.load_delta(self.delta)

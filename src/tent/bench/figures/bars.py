@@ -1,6 +1,7 @@
 """Error by column as grouped bars, a bar a row of the table, wrapped into panels that fit the width."""
 
 import math
+import textwrap
 from typing import Any
 
 from tent.bench.figures.style import (
@@ -28,7 +29,7 @@ LEAST = 5.5  # inches, of a figure: its title and legend need room too
 
 def bars(grid: Grid, width: float = 9.5, title: str = "") -> Any:
     """Draw the error of every row in every column, its spread over seeds, and the paper's figure where there is one."""
-    groups = [*grid.columns, *([MEAN] if grid.mean else [])]
+    groups = [*grid.columns, *grid.means]
     longest = max(len(line) for group in groups for line in _label(group).split("\n"))
     least = max(len(grid.rows) * BAR / 0.84, longest * LETTER + 0.1)
     panels = math.ceil(len(groups) / max(1, int((width - LEFT - RIGHT) / least)))
@@ -52,8 +53,8 @@ def bars(grid: Grid, width: float = 9.5, title: str = "") -> Any:
 
 def value(grid: Grid, row: str, group: str) -> Figure | None:
     """Return the figure of a row in a column, or its mean over the columns."""
-    if group == MEAN and grid.mean:
-        return grid.row_mean(row)
+    if group in grid.means:
+        return grid.row_mean(row, group)
     entry = grid.entries.get((row, group))
     return entry.figure() if entry else None
 
@@ -68,7 +69,7 @@ def _panel(axis: Any, grid: Grid, groups: list[str]) -> None:
             found, paper = value(grid, row, group), grid.paper(row, group)
             if found is not None:
                 _bar(axis, at, wide, found, look)
-            elif group == MEAN or (row, group) in grid.entries:
+            elif grid.group(row, group):
                 axis.text(at, 0, f" {_gap(grid, row, group)}", rotation=90, fontsize=6, ha="center", color=INK)
             if paper is not None:
                 axis.plot(at, paper, "D", markersize=4.5, markerfacecolor=GROUND, markeredgecolor=INK)
@@ -129,4 +130,5 @@ def _gap(grid: Grid, row: str, group: str) -> str:
 
 
 def _label(group: str) -> str:
-    return "\n".join(clipped(word, 1.2) for word in shown(group).split())
+    words = [clipped(word, 1.2) for word in shown(group).split()]
+    return "\n".join(textwrap.wrap(" ".join(words), max(map(len, words), default=1), break_on_hyphens=False))

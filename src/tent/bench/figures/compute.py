@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from tent.bench.costs import cost
 from tent.bench.figures.bars import value
 from tent.bench.figures.margin import LINE, beside, name_points
 from tent.bench.figures.style import INK, SMALL, TEXT, box, canvas, heading, heading_height, looks
@@ -16,7 +17,7 @@ STEPS = ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.2, 1.5, 1.8, 2.2, 
 
 def compute(grid: Grid, width: float = 9.5, title: str = "") -> Any:
     """Draw the mean error against seconds, on a logarithmic axis; a panel a column where a mean says nothing."""
-    groups = [MEAN] if grid.mean else list(grid.columns)
+    groups = list(grid.means) or list(grid.columns)
     names = beside(grid.rows, width)
     across = max(1, min(len(groups), int(width / (LEFT + names + 1.7))))
     down, each = math.ceil(len(groups) / across), min(width / across, LEFT + names + WIDEST)
@@ -35,9 +36,10 @@ def _panel(axis: Any, grid: Grid, group: str, room: float) -> None:
     points: dict[str, tuple[float, float]] = {}
     top = 0.0
     for row, look in looks(grid.rows).items():
-        found, seconds = value(grid, row, group), grid.compute(row, None if group == MEAN else group)
-        if found is None or seconds is None:
+        found, spent = value(grid, row, group), cost(grid, row, grid.means.get(group, (group,)))
+        if found is None or spent is None:
             continue
+        seconds = 1000 * (spent.training + spent.answering)
         points[row] = (seconds, 100 * found.mean)
         top = max(top, 100 * (found.mean + (found.spread or 0)))
         if found.spread:

@@ -34,6 +34,10 @@ KNOWN: Mapping[str, Look] = {
     "PL": Look("#f0c25a", "....", "^"),
     "Tent": Look("#d1495b", "", "D"),
     "Tent offline": Look("#8a2f4e", "\\\\\\\\", "v"),
+    "RG": Look("#d9c7e8", "//", "*"),
+    "UDA-SS": Look("#6d4c94", "\\\\", "d"),
+    "TTT": Look("#3f7d6b", "OO", "8"),
+    "Oracle": Look("#7a8794", "**", "H"),
 }
 OTHERS = (
     Look("#7fb7be", "xxxx", "P"),

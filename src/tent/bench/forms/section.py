@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from tent.bench.costs import costs
 from tent.bench.figures.style import inline
 from tent.bench.forms.markup import list_html, table_html, words_html
 from tent.bench.grid import Grid
 from tent.bench.plot import Picture, pictures
 from tent.bench.result import Result
 from tent.bench.table import Table, table
+from tent.bench.training import altered
 
 WIDTHS = {"wide": 9.5, "narrow": 3.4}  # inches: a figure is drawn for a desk and for a phone, and the page shows one
 
@@ -23,6 +25,7 @@ def section(grid: Grid) -> str:
         table_html(made),
         *(f'<p class="faint">{escape(remark)}</p>' for remark in made.remarks),
         *(_figure(grid, picture) for picture in pictures(grid)),
+        *_costs(grid),
         *_terms(made),
         f"<h3>Made with</h3>\n{list_html(_made(grid.results))}\n</section>",
     ]
@@ -48,6 +51,13 @@ def span(times: Iterable[str]) -> str:
     if not known:
         return "at a time that is not recorded"
     return known[0] if known[0] == known[-1] else f"{known[0]} to {known[-1]}"
+
+
+def _costs(grid: Grid) -> list[str]:
+    if not any(altered(result.training) for result in grid.results):
+        return []  # what the rows of such a suite take is in its figure
+    made = costs(grid)
+    return ["<h3>Compute</h3>", table_html(made), *(f'<p class="faint">{escape(said)}</p>' for said in made.remarks)]
 
 
 def _figure(grid: Grid, picture: Picture) -> str:

@@ -3,11 +3,13 @@
 import csv
 import io
 
+from tent.bench.compute import passes
 from tent.bench.grid import Grid
 from tent.bench.metrics import METRICS
 from tent.bench.result import Result
 
-HEAD = ("suite", "row", "column", "seed", "state", "key", *METRICS, "seconds", "images", "failure")
+SPENT = ("forward", "backward", "training_seconds", "training_forward", "training_backward")
+HEAD = ("suite", "row", "column", "seed", "state", "key", *METRICS, "seconds", "images", *SPENT, "failure")
 
 
 def sheet(grid: Grid) -> str:
@@ -25,6 +27,10 @@ def _fields(result: Result | None) -> list[object]:
     if result is None:
         return ["missing", *("" for _ in range(len(HEAD) - 5))]
     if result.error is not None:
-        return ["failed", result.case.key(), *("" for _ in range(len(METRICS) + 2)), " ".join(result.error.split())]
+        blank = ("" for _ in range(len(HEAD) - 7))
+        return ["failed", result.case.key(), *blank, " ".join(result.error.split())]
     numbers = [repr(result.metrics[name]) for name in METRICS]
-    return ["done", result.case.key(), *numbers, repr(result.seconds), result.images, ""]
+    spent, card = passes(result.case, result.images), result.training
+    trained = [card.get(name, "") for name in ("seconds", "forward", "backward")]
+    own = [repr(result.seconds), result.images, int(spent.forward), int(spent.backward), *trained]
+    return ["done", result.case.key(), *numbers, *own, ""]

@@ -2,7 +2,8 @@
 
 from tent.bench.suite import Suite
 from tent.bench.suites.ablation import ABLATION
-from tent.bench.suites.cifar import CIFAR10C, CIFAR10C_CHOICE, CIFAR10C_SEVERITIES, CIFAR100C, CIFAR100C_CHOICE
+from tent.bench.suites.cifar import CIFAR10C_CHOICE, CIFAR10C_SEVERITIES, CIFAR100C, CIFAR100C_CHOICE
+from tent.bench.suites.cifar10 import CIFAR10C
 from tent.bench.suites.digits import DIGITS
 from tent.bench.suites.generalise import GENERALISE
 from tent.bench.suites.large import IMAGENETC, VISDAC

@@ -6,6 +6,7 @@ from functools import partial
 
 from tent.bench.case import Case, Data
 from tent.bench.suite import Cell, Suite, grid
+from tent.train.baseline import name_of
 
 SOURCE = "r26-svhn"
 SIZE = 32  # of SVHN, which the source model was trained on
@@ -15,30 +16,39 @@ COLUMNS = {
     "USPS": (SOURCE, "usps"),
     "MNIST→SVHN": ("r26-mnist", "svhn"),
 }
-ROWS = ("Source", "BN", "Tent", "Tent offline", "Tent 10 epochs", "Tent offline 10 epochs")
+TRAINED = {"RG": "rg", "UDA-SS": "uda-ss"}  # from SVHN, for every target anew
+ROWS = (
+    *("Source", "RG", "UDA-SS", "BN", "Tent", "Tent offline", "Tent 10 epochs", "Tent offline 10 epochs"),
+    "Oracle",
+)
 
 
 def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
     """Return every method on every pair of source and target."""
     case = Case(SOURCE, Data("mnist", size=SIZE), "source", images=limit)
     tent = replace(case, method="tent", optimizer="adam", lr=1e-3)
-    cases = (
-        case,
-        replace(case, method="bn"),
-        tent,
-        replace(tent, when="offline"),
-        replace(tent, epochs=10),
-        replace(tent, when="offline", epochs=10),
-    )
-    rows = list(zip(ROWS, cases, strict=True))
-    return [cell for seed in seeds for cell in grid(rows, _columns(seed))]
+    cases = {
+        "Source": case,
+        **dict.fromkeys(TRAINED, case),
+        "BN": replace(case, method="bn"),
+        "Tent": tent,
+        "Tent offline": replace(tent, when="offline"),
+        "Tent 10 epochs": replace(tent, epochs=10),
+        "Tent offline 10 epochs": replace(tent, when="offline", epochs=10),
+        "Oracle": replace(tent, method="oracle"),
+    }
+    return [cell for seed in seeds for row in ROWS for cell in grid([(row, cases[row])], _columns(row, seed))]
 
 
-def _columns(seed: int) -> list[tuple[str, Callable[[Case], Case]]]:
+def _columns(row: str, seed: int) -> list[tuple[str, Callable[[Case], Case]]]:
     def put(case: Case, model: str, name: str) -> Case:
         return replace(case, model=model, seed=seed, data=Data(name, size=SIZE))
 
-    return [(column, partial(put, model=model, name=name)) for column, (model, name) in COLUMNS.items()]
+    pairs = COLUMNS
+    if row in TRAINED:
+        targets = {column: name for column, (model, name) in COLUMNS.items() if model == SOURCE}
+        pairs = {c: (f"trained:{name_of(TRAINED[row], 'svhn', name)}", name) for c, name in targets.items()}
+    return [(column, partial(put, model=model, name=name)) for column, (model, name) in pairs.items()]
 
 
 DIGITS = Suite("digits", "Digits, R-26: SVHN to others, and MNIST to SVHN", cells, ROWS, tuple(COLUMNS), SOURCE)

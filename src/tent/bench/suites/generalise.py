@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from tent.bench.case import Case, Data
+from tent.bench.paper import MEAN
 from tent.bench.suite import Cell, Suite, grid
 from tent.bench.suites.cifar import MODELS
 from tent.data.corruptions import BENCHMARK
@@ -50,5 +51,5 @@ GENERALISE = Suite(
     ROWS,
     BENCHMARK,
     MODELS[NAME],
-    mean=True,
+    means={MEAN: BENCHMARK},
 )

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from tent.bench.case import Case, Data
+from tent.bench.paper import MEAN
 from tent.bench.suite import Cell, Suite, grid
 from tent.bench.suites.cifar import on
 from tent.data.corruptions import BENCHMARK
@@ -36,5 +37,7 @@ def visda_cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
     return [cell for column in columns for cell in grid(rows("visda-c", limit), column)]
 
 
-IMAGENETC = Suite("imagenet-c", "ImageNet-C, ResNet-50, severity 5", imagenet_cells, ROWS, BENCHMARK, MODEL, mean=True)
+IMAGENETC = Suite(
+    "imagenet-c", "ImageNet-C, ResNet-50, severity 5", imagenet_cells, ROWS, BENCHMARK, MODEL, {MEAN: BENCHMARK}
+)
 VISDAC = Suite("visda-c", "VisDA-C, ResNet-50", visda_cells, ROWS, ("VisDA-C",), MODEL)

@@ -1,0 +1,30 @@
+"""What the training of a model took, as its card has it, in words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+NAMES = {"rg": "RG", "uda-ss": "UDA-SS", "ttt": "TTT"}  # as their papers write them
+
+
+def altered(training: Mapping[str, Any]) -> bool:
+    """Tell whether a training is a method of its own, and not what any source model has behind it."""
+    return str(training.get("method", "source")) != "source"
+
+
+def budget(training: Mapping[str, Any]) -> str:
+    """Return the data that a model was trained on, for how long and from where, and what it took."""
+    method, epochs = str(training.get("method", "")), training.get("epochs", 0)
+    parts = [
+        f"{NAMES.get(method, method)}, {_data(training)}",
+        f"{epochs:,} epoch{'' if epochs == 1 else 's'} from {training.get('start') or 'random weights'}",
+        f"{training.get('seconds', 0):,.0f} s",
+        f"{training.get('forward', 0):,.0f} images forward and {training.get('backward', 0):,.0f} backward",
+    ]
+    return "; ".join(parts)
+
+
+def _data(training: Mapping[str, Any]) -> str:
+    source = f"{training.get('source', '')} ({training.get('source_images', 0):,} images with labels)"
+    if not training.get("target"):
+        return f"{source} and no target"
+    return f"{source} and {training['target']} ({training.get('target_images', 0):,} images without)"

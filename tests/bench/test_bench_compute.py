@@ -1,0 +1,168 @@
+"""Images forward and backward, against counts done by hand and against what the model was really asked."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import tiny
+from command import tent
+from readings import TRAINING, kept, result
+from tinysuite import stored
+from tinysuite import tiny as small
+
+from tent.bench.case import Case, Data
+from tent.bench.compute import Passes, passes
+from tent.bench.costs import cost, costs
+from tent.bench.forms.markdown import markdown
+from tent.bench.inputs import entry_of
+from tent.bench.reading import read
+from tent.bench.report import report
+from tent.bench.run import run
+from tent.bench.suite import Cell, Suite
+from tent.bench.suites import SUITES
+
+CASE = Case("m", Data("mnist"), "tent")
+
+
+@pytest.mark.parametrize(
+    ("changes", "forward", "backward"),
+    [
+        ({"method": "source"}, 100, 0),
+        ({"method": "bn"}, 100, 0),
+        ({"method": "bn", "answers": "after"}, 100, 0),
+        ({"method": "source", "when": "offline"}, 200, 0),
+        ({}, 100, 100),
+        ({"method": "pl"}, 100, 100),
+        ({"method": "oracle"}, 100, 100),
+        ({"steps": 3}, 300, 300),
+        ({"epochs": 10}, 1000, 1000),
+        ({"answers": "after"}, 200, 100),
+        ({"answers": "after", "epochs": 10}, 1100, 1000),
+        ({"when": "offline"}, 200, 100),
+        ({"when": "offline", "epochs": 10, "steps": 2}, 2100, 2000),
+        ({"when": "episodic", "steps": 5}, 500, 500),
+        ({"when": "offline", "fit": Data("mnist", part=(0, 40))}, 140, 40),
+        ({"when": "offline", "fit": Data("mnist", part=(0, 40)), "images": 30}, 130, 30),
+        ({"method": "ttt"}, 200, 100),
+        ({"method": "ttt", "answers": "after"}, 200, 100),
+        ({"method": "ttt", "answers": "after", "steps": 3}, 400, 300),
+        ({"method": "ttt", "when": "offline", "epochs": 2}, 300, 200),
+        (
+            {"method": "ttt", "answers": "after", "when": "episodic", "batch_size": 1, "options": {"copies": 32}},
+            3300,
+            3200,
+        ),
+    ],
+)
+def test_counts_by_hand(changes: dict[str, object], forward: int, backward: int) -> None:
+    case = replace(CASE, **changes)
+    assert passes(case, 100) == Passes(forward, backward)
+    trained = Passes(forward + 1_465_140, backward + 1_465_140)
+    assert passes(case, 100, TRAINING) == trained
+    assert trained.total == forward + backward + 2 * 1_465_140
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"method": "source"},
+        {"method": "bn", "when": "offline"},
+        {},
+        {"steps": 2, "answers": "after"},
+        {"epochs": 3},
+        {"when": "offline", "epochs": 2},
+        {"method": "oracle"},
+        {"when": "episodic", "answers": "after"},
+    ],
+)
+def test_as_many_images_go_forward_as_are_counted(
+    tmp_path: Path, changes: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = tiny.case(tiny.laid_out(tmp_path), images=40, **changes)
+    seen: list[int] = []
+    monkeypatch.setattr("tent.bench.run._peak", lambda *_: 0)  # which makes a step of its own
+    net = type(entry_of(case.model).model)
+    plain = net.forward
+    monkeypatch.setattr(net, "forward", lambda self, x: (seen.append(len(x)), plain(self, x))[1])
+    run(case)
+    assert sum(seen) == passes(case, 40).forward
+
+
+def several(models: dict[str, str]) -> Suite:
+    """A suite of Tent and of a row whose columns have these models."""
+
+    def cells(seeds, limit):  # type: ignore[no-untyped-def]
+        own = [Cell("RG", column, Case(model, Data(f"set {column}"), "source")) for column, model in models.items()]
+        tent_ = [Cell("Tent", column, Case("net", Data(f"set {column}"), "tent")) for column in models]
+        return [replace(c, case=replace(c.case, seed=seed)) for seed in seeds for c in (*own, *tent_)]
+
+    return Suite("several", "Several", cells, ("RG", "Tent"), tuple(models), "net")
+
+
+def lines(folder: Path, models: dict[str, str], **trainings: dict[str, object]) -> dict[str, list[str]]:
+    suite, store = several(models), kept(folder)
+    for cell in suite.cells((0, 1), None):
+        changes = {"training": trainings[cell.column]} if cell.row == "RG" else {}
+        store.put(result(cell.case, 0.5, 4.0, 2000, **changes))
+    made = costs(read(suite, store.all()))
+    assert made.heads == ("images forward", "images backward", "passes, × Tent's", "training (s)", "answering (s)")
+    return {line.head: [piece.text for piece in line.pieces] for line in made.lines}
+
+
+def test_a_training_for_each_column(tmp_path: Path) -> None:
+    one = {**TRAINING, "forward": 80_000, "backward": 80_000, "seconds": 60.0}
+    found = lines(tmp_path, {"a": "trained:a", "b": "trained:b"}, a=one, b=one)
+    assert found == {  # of 2,000 images a column: five times as much for 10,000
+        "RG": ["410,000", "400,000", "40.5", "300", "20.0"],
+        "Tent": ["10,000", "10,000", "1.0", "", "20.0"],
+    }
+
+
+def test_columns_of_other_budgets_are_lines_of_their_own(tmp_path: Path) -> None:
+    one = {**TRAINING, "forward": 80_000, "backward": 80_000, "seconds": 60.0}
+    found = lines(tmp_path, {"a": "trained:a", "b": "trained:b"}, a=one, b={**one, "forward": 2000, "backward": 2000})
+    assert list(found) == ["RG, a", "RG, b", "Tent"]
+    assert found["RG, b"] == ["20,000", "10,000", "1.5", "300", "20.0"]
+
+
+def test_a_training_for_all_columns_is_shared_out(tmp_path: Path) -> None:
+    one = {**TRAINING, "forward": 80_000, "backward": 40_000, "seconds": 60.0}
+    found = lines(tmp_path, {"a": "trained:a", "b": "trained:a"}, a=one, b=one)
+    assert found["RG"] == ["210,000", "100,000", "15.5", "150", "20.0"]
+
+
+def test_the_training_of_a_source_model_is_not_counted(tmp_path: Path) -> None:
+    found = lines(tmp_path, {"a": "trained:a"}, a={**TRAINING, "method": "source"})
+    assert found["RG"] == ["10,000", "0", "0.5", "", "20.0"]
+
+
+def test_what_is_missing_is_missing(tmp_path: Path) -> None:
+    grid = read(small(), stored(tmp_path, keep=lambda cell: cell.row == "first").all())
+    assert cost(grid, "second", grid.columns) is None
+    made = costs(grid)
+    assert [piece.kind for piece in made.lines[1].pieces] == ["missing"] * 5
+    assert made.lines[0].pieces[0].text == "10,000"
+
+
+def test_the_command_shows_and_writes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SUITES, "tiny", small())
+    stored(tmp_path / "results")
+    ran = tent(tmp_path, "table", "tiny", "--compute", "--out", "made")
+    assert ran.returncode == 0, ran.stderr
+    assert "A tiny suite: compute" in ran.stdout
+    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == [
+        f"tiny-compute.{end}" for end in ("csv", "md", "tex")
+    ]
+    text = (tmp_path / "made" / "tiny-compute.md").read_text(encoding="utf-8")
+    assert "| second | 10,000 | 10,000 | 1.0 |  | 20.0 |" in text
+    assert "Seconds at test time: a processor, 2 threads." in text
+
+
+def test_the_report_has_it_where_a_model_was_trained_for_a_row(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    suite = several({"a": "trained:a"})
+    store = kept(tmp_path, *(result(cell.case, 0.5) for cell in suite.cells((0,), None)))
+    grid = read(suite, store.all())
+    assert "<h3>Compute</h3>" in report([grid])
+    assert "<h3>Compute</h3>" not in report([read(small(), stored(tmp_path / "other").all())])
+    assert markdown(costs(grid)).startswith("### Several: compute\n")
