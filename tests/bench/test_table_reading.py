@@ -96,6 +96,7 @@ def test_the_ablations_own_size_is_not_a_limit(tmp_path: Path) -> None:
     store, suite = Store(tmp_path), SUITES["ablation"]
     fill(store, suite, (0,), lambda row, column, case: (0.5, 1.0))
     assert limits(suite, by_case(store.all())) == [None]
+    assert read(suite, store.all(), Wanted(limit=4000)).heading == suite.title  # it asks for fewer images than that
 
 
 def test_a_table_of_nothing_but_what_another_shows_is_left_out(tmp_path: Path) -> None:
