@@ -43,7 +43,7 @@ def step_saves(model: nn.Module, x: Tensor, **options: object) -> int:
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
-    """Sums in one order: in another, a relu next to zero may fall the other way, and Adam step the other way with it."""
+    """Sums in one order: in another, a relu next to zero may fall the other way, and Adam step with it."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
