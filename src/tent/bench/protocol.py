@@ -8,6 +8,7 @@ from tent.bench.case import CHOSEN, OUTCOME, Case
 from tent.bench.oracle import Oracle
 from tent.bench.training import budget
 from tent.data.stream import Stream
+from tent.method import Method
 
 
 def protocol(
@@ -16,7 +17,7 @@ def protocol(
     """Return what was run, in words, for every number to carry."""
     engine = adapted.engine
     groups = engine.optimizer.param_groups[0] if engine.optimizer else {}
-    words = {
+    return {
         "model": f"{case.model}, state {case.weights[:12]}",
         "data": stream.protocol,
         "order": f"shuffled by seed {case.seed}, the same for all methods",
@@ -33,10 +34,16 @@ def protocol(
         "optimizer": type(engine.optimizer).__name__ if engine.optimizer else "none",
         "lr": f"{groups['lr']:g}" if groups else "none",
         "updates": f"{adapted.updates:,} batches learnt from, {adapted.skipped:,} passed over",
+        **_besides(case, engine.method, learnt, training or {}),
     }
+
+
+def _besides(case: Case, method: Method, learnt: Stream, training: Mapping[str, Any]) -> dict[str, str]:
+    """Return what only some cases have to say."""
+    words: dict[str, str] = {}
     if case.momentum is not None:
         words["momentum"] = f"{case.momentum:g}"
-    if isinstance(engine.method, Oracle):
+    if isinstance(method, Oracle):
         words["labels"] = "shown with every batch that is learnt from: a bound, not a method"
     if training:
         words["training"] = budget(training)

@@ -22,7 +22,7 @@ from tent.bench.grid import Figure, Grid
 from tent.bench.paper import MEAN
 from tent.bench.terms import shown
 
-BAR, WIDEST = 0.115, 0.45  # inches, of a bar, at least and at most
+BAR, WIDEST = 0.11, 0.45  # inches, of a bar, at least and at most
 LEFT, RIGHT, BELOW, LINE, KEY = 0.62, 0.12, 0.5, 0.175, 0.38  # inches
 LEAST = 5.5  # inches, of a figure: its title and legend need room too
 

@@ -38,6 +38,7 @@ KNOWN: Mapping[str, Look] = {
     "UDA-SS": Look("#6d4c94", "\\\\", "d"),
     "TTT": Look("#3f7d6b", "OO", "8"),
     "Oracle": Look("#7a8794", "**", "H"),
+    "Oracle offline": Look("#46505a", "oO", "x"),
 }
 OTHERS = (
     Look("#7fb7be", "xxxx", "P"),

@@ -11,7 +11,7 @@ from tent.data.corruptions import BENCHMARK
 from tent.train.baseline import name_of
 
 NAME, SOURCE, SEVERITY = "cifar10-c", "cifar10", 5
-ROWS = ("Source", "RG", "UDA-SS", "TTT", "BN", "PL", "Tent", "Tent offline", "Oracle")
+ROWS = ("Source", "RG", "UDA-SS", "TTT", "BN", "PL", "Tent", "Tent offline", "Oracle", "Oracle offline")
 TRAINED = {"RG": "rg", "UDA-SS": "uda-ss"}  # for every target anew, so on one type of each family alone
 FEW = f"mean of {len(FAMILIES)} types"
 
@@ -19,7 +19,7 @@ FEW = f"mean of {len(FAMILIES)} types"
 def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
     """Return every row on its types, in order."""
     cases = dict(rows(NAME, limit))
-    cases["Oracle"] = replace(cases["Tent"], method="oracle")
+    cases |= {row.replace("Tent", "Oracle"): replace(cases[row], method="oracle") for row in ("Tent", "Tent offline")}
     # what is learnt from a batch's rotations is there for its own answer
     cases["TTT"] = replace(cases["Source"], model=f"trained:{name_of('ttt', SOURCE)}", method="ttt", answers="after")
     return [cell for seed in seeds for row in ROWS for cell in _row(row, cases, seed)]

@@ -19,7 +19,7 @@ COLUMNS = {
 TRAINED = {"RG": "rg", "UDA-SS": "uda-ss"}  # from SVHN, for every target anew
 ROWS = (
     *("Source", "RG", "UDA-SS", "BN", "Tent", "Tent offline", "Tent 10 epochs", "Tent offline 10 epochs"),
-    "Oracle",
+    *("Oracle", "Oracle offline"),
 )
 
 
@@ -36,6 +36,7 @@ def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
         "Tent 10 epochs": replace(tent, epochs=10),
         "Tent offline 10 epochs": replace(tent, when="offline", epochs=10),
         "Oracle": replace(tent, method="oracle"),
+        "Oracle offline": replace(tent, method="oracle", when="offline"),
     }
     return [cell for seed in seeds for row in ROWS for cell in grid([(row, cases[row])], _columns(row, seed))]
 
