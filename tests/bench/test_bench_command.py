@@ -115,7 +115,11 @@ def test_what_a_user_can_mend_is_one_line_and_exit_code_2(folder: Path, argument
 
 
 def test_ctrl_c_ends_in_one_line_and_the_same_command_goes_on(folder: Path) -> None:
-    (folder / "nets.py").write_text(tiny.NETS.replace("return Net(10)", "return Slow(10)"))
+    nets = tiny.NETS.replace("return Net(10)", "return Slow(10)")
+    # slower still once there is something to find, or all would be over where this process does not get its turn
+    nets = nets.replace("time.sleep(0.08)", "time.sleep(0.08 if len(os.listdir('results')) < 4 else 5)")
+    (folder / "nets.py").write_text(nets)
+    (folder / "results").mkdir()
     command = [sys.executable, "-m", "tent.cli", "bench", "cifar10-c", "--model", "nets.py:ten", "--workers", "2"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
     ran = subprocess.Popen(command, cwd=folder, **pipes)  # type: ignore[call-overload]
