@@ -6,8 +6,7 @@ from typing import Any
 
 from tent.bench.case import Case
 from tent.bench.methods import METHODS
-
-STILL = ("source", "bn")  # nothing is learnt from a batch
+from tent.method import Method
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,11 @@ def _answered(case: Case, images: int) -> Passes:
     if case.fit is not None and case.fit.part is not None:
         first, end = case.fit.part
         learnt = min(end - first, case.images or end - first)
-    if case.method in STILL:
+    method = METHODS[case.method]
+    if method.loss is Method.loss:  # nothing is learnt from a batch
         return Passes(images + learnt * case.epochs if case.when == "offline" else learnt * case.epochs, 0)
     # online, the pass that is learnt from answers too; but not after the update, and not where it is of other inputs
-    own = case.when != "offline" and case.answers == "before" and METHODS[case.method].own_pass
+    own = case.when != "offline" and case.answers == "before" and method.own_pass
     answer = 0 if own else images
     steps = learnt * case.epochs * case.steps * int(case.options.get("copies", 1))
     return Passes(steps + answer, steps)

@@ -6,8 +6,8 @@ from typing import Annotated
 import torch
 import typer
 
-from tent.data.place import root
 from tent.models import NETWORKS
+from tent.models.carded import home_of
 from tent.train import Recipe, train
 from tent.train.baseline import BASELINES, name_of, network_of, objective_of
 from tent.train.recipe import DIGITS, best_precision
@@ -90,7 +90,7 @@ def folder_of(method: str, recipe: Recipe) -> Path:
     """The folder of a baseline's model, where none is named: among the models in the data folder."""
     if method == "source":
         raise ValueError("no folder for the weights; name one with --out FOLDER")
-    return root() / "models" / name_of(method, recipe.data, recipe.target, recipe.model)
+    return home_of(name_of(method, recipe.data, recipe.target, recipe.model))
 
 
 def chosen(device: str | None) -> torch.device:

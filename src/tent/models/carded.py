@@ -46,20 +46,25 @@ def finished(where: str) -> bool:
     return (folder_of(where) / CARD).is_file()
 
 
+def home_of(name: str) -> Path:
+    """Return the folder in which a training of a name lies, or will."""
+    return root() / "models" / name
+
+
 def folder_of(where: str) -> Path:
     """Return the folder of a training; a name comes before a folder of the same name."""
-    named, own = root() / "models" / where, Path(where).expanduser()
+    named, own = home_of(where), Path(where).expanduser()
     return own if own.is_dir() and not named.is_dir() else named
 
 
-def read_card(path: Path) -> dict[str, Any]:
-    """Return what is on a card."""
+def read_card(path: Path, remedy: str = "train it again") -> dict[str, Any]:
+    """Return what is on a card; what is none is said with a remedy."""
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path}: not a card ({' '.join(str(error).split())}); train it again") from None
+        raise ValueError(f"{path}: not a card ({' '.join(str(error).split())}); {remedy}") from None
     if not isinstance(read, dict):
-        raise ValueError(f"{path}: not a card; train it again")
+        raise ValueError(f"{path}: not a card; {remedy}")
     return read
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 import tent
 from tent.disk import whole
-from tent.train.folder import CARD, WEIGHTS
+from tent.models.carded import CARD, WEIGHTS
 
 
 def write(state: Mapping[str, Tensor], card: Mapping[str, object], folder: Path) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """The folder of one training: one run at a time, files that are whole, and never a second recipe."""
 
-import json
 import pickle
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -10,8 +9,8 @@ import torch
 
 from tent import disk
 from tent.disk import whole
-
-WEIGHTS, CARD, CHECKPOINT = "model.safetensors", "card.json", "checkpoint.pt"
+from tent.models import carded
+from tent.models.carded import CARD, CHECKPOINT, WEIGHTS
 
 
 def alone(folder: Path) -> AbstractContextManager[None]:
@@ -38,12 +37,9 @@ def left_in(folder: Path) -> tuple[dict[str, Any] | None, dict[str, Any] | None]
 
 
 def read_card(path: Path) -> dict[str, Any]:
-    """What a model says of itself."""
-    try:
-        card = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: not a card ({error}); choose another folder") from error
-    if not isinstance(card, dict) or not isinstance(card.get("recipe"), dict):
+    """What a trained model says of itself."""
+    card = carded.read_card(path, "choose another folder")
+    if not isinstance(card.get("recipe"), dict):
         raise ValueError(f"{path}: a card without a recipe; choose another folder")
     return card
 

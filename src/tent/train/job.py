@@ -7,10 +7,11 @@ from typing import Any
 import torch
 
 from tent.models import NETWORKS
+from tent.models.carded import CHECKPOINT
 from tent.train import card
 from tent.train.domains import Domains, opened
 from tent.train.error import clean_error
-from tent.train.folder import CHECKPOINT, alone, left_in
+from tent.train.folder import alone, left_in
 from tent.train.loop import Training, run
 from tent.train.objective import CrossEntropy, Objective
 from tent.train.progress import shown
