@@ -1,5 +1,6 @@
 """Whose statistics normalise a batch norm: the source's, the batch's, or something between."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -69,6 +70,21 @@ class Running(Stats):
 
     def share(self, samples: int) -> float:  # noqa: D102
         return self.momentum
+
+
+PLAIN: dict[str, Callable[[], Stats]] = {"source": Source, "batch": Batch}
+WEIGHTED: dict[str, Callable[..., Stats]] = {"blend": Blend, "prior": Prior, "running": Running}
+
+
+def named(word: str) -> Stats:
+    """Return statistics by their name, with a number after a colon where they take one: batch, or blend:0.5."""
+    name, _, number = word.partition(":")
+    try:
+        chosen, weights = (WEIGHTED[name], [float(number)]) if number else ({**PLAIN, **WEIGHTED}[name], [])
+    except (KeyError, ValueError):
+        there = "source, batch, blend:0.5, prior:16 and running:0.1"
+        raise ValueError(f"no statistics {word!r}; there are {there}") from None
+    return chosen(*weights)
 
 
 def _within(what: str, value: float) -> None:

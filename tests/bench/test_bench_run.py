@@ -188,8 +188,8 @@ def test_a_case_is_refused_where_its_model_data_or_labels_are_others(folder: Pat
     ("wrong", "message"),
     [
         ({"select": "some"}, "select 'some': choose from norm_affine"),
-        ({"stats": "blend:x"}, "stats 'blend:x': choose source"),
-        ({"stats": "source:1"}, "stats 'source:1': choose source"),
+        ({"stats": "blend:x"}, "no statistics 'blend:x'; there are source"),
+        ({"stats": "source:1"}, "no statistics 'source:1'; there are source"),
         ({"optimizer": "lion"}, "optimizer 'lion': choose from adam, sgd"),
         ({"optimizer": "adam", "momentum": 0.9}, "momentum 0.9 is for sgd"),
         ({"momentum": 0.9}, "momentum 0.9 without an optimizer"),

@@ -1,6 +1,5 @@
 """From the words of a case to objects: the method, what moves, whose statistics, the optimizer."""
 
-from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -11,7 +10,6 @@ from tent.adapted import Adapted, adapt
 from tent.bench.case import Case
 from tent.bench.methods import METHODS
 from tent.method import Method, OptimizerFactory
-from tent.norm import Stats
 from tent.select import Select
 
 SELECTS: dict[str, Select] = {
@@ -19,13 +17,6 @@ SELECTS: dict[str, Select] = {
     "last_layer": select.last_layer,
     "everything": select.everything,
     "nothing": select.nothing,
-}
-STATS: dict[str, Callable[..., Stats]] = {
-    "source": norm.Source,
-    "batch": norm.Batch,
-    "blend": norm.Blend,
-    "prior": norm.Prior,
-    "running": norm.Running,
 }
 OPTIMIZERS: dict[str, OptimizerFactory] = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
 
@@ -36,7 +27,7 @@ def adapted_of(case: Case, model: nn.Module) -> Adapted:
         model,
         method_of(case),
         select=select_of(case.select),
-        stats=stats_of(case.stats),
+        stats=None if case.stats is None else norm.named(case.stats),
         optimizer=optimizer_of(case.optimizer, case.momentum),
         lr=case.lr,
         steps=case.steps,
@@ -65,17 +56,6 @@ def select_of(word: str | None) -> Select | None:
     if word not in SELECTS:
         raise ValueError(f"select {word!r}: choose from {', '.join(SELECTS)} and all_but:NAME")
     return SELECTS[word]
-
-
-def stats_of(word: str | None) -> Stats | None:
-    """Return statistics: a name in STATS, with a number after a colon where it takes one."""
-    if word is None:
-        return None
-    name, _, number = word.partition(":")
-    try:
-        return STATS[name](float(number)) if number else STATS[name]()
-    except (KeyError, TypeError, ValueError):
-        raise ValueError(f"stats {word!r}: choose source, batch, blend:0.5, prior:16 or running:0.1") from None
 
 
 def optimizer_of(word: str | None, momentum: float | None) -> OptimizerFactory | None:

@@ -34,19 +34,10 @@ def method_of(word: str) -> "Method":
 
 
 def stats_of(word: str | None) -> "Stats | None":
-    """Return statistics by their name: source, batch, blend:0.5, prior:16 or running:0.1."""
+    """Return statistics by their name, if one is given."""
     from tent import norm
 
-    if word is None:
-        return None
-    name, _, option = word.partition(":")
-    plain = {"source": norm.Source, "batch": norm.Batch}
-    weighted = {"blend": norm.Blend, "prior": norm.Prior, "running": norm.Running}
-    if name in plain and not option:
-        return plain[name]()
-    if name in weighted:
-        return weighted[name](_number(word, option)) if option else weighted[name]()
-    raise ValueError(f"no statistics {word!r}; there are source, batch, blend:0.5, prior:16 and running:0.1")
+    return None if word is None else norm.named(word)
 
 
 def tracked(batches: "Iterable[Batch]", what: str, count: int) -> "Iterator[Batch]":
