@@ -16,10 +16,10 @@ COLUMNS = {
     "USPS": (SOURCE, "usps"),
     "MNIST→SVHN": ("r26-mnist", "svhn"),
 }
-TRAINED = {"RG": "rg", "UDA-SS": "uda-ss"}  # from SVHN, for every target anew
+TRAINED = {"RG": "rg", "UDA-SS": "uda-ss", "TTT": "ttt"}  # from SVHN; all but TTT for every target anew
 ROWS = (
-    *("Source", "RG", "UDA-SS", "BN", "Tent", "Tent offline", "Tent 10 epochs", "Tent offline 10 epochs"),
-    *("Oracle", "Oracle offline"),
+    *("Source", "RG", "UDA-SS", "TTT", "BN"),
+    *("Tent", "Tent offline", "Tent 10 epochs", "Tent offline 10 epochs", "Oracle", "Oracle offline"),
 )
 
 
@@ -30,6 +30,7 @@ def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
     cases = {
         "Source": case,
         **dict.fromkeys(TRAINED, case),
+        "TTT": replace(case, method="ttt", answers="after"),
         "BN": replace(case, method="bn"),
         "Tent": tent,
         "Tent offline": replace(tent, when="offline"),
@@ -48,8 +49,12 @@ def _columns(row: str, seed: int) -> list[tuple[str, Callable[[Case], Case]]]:
     pairs = COLUMNS
     if row in TRAINED:
         targets = {column: name for column, (model, name) in COLUMNS.items() if model == SOURCE}
-        pairs = {c: (f"trained:{name_of(TRAINED[row], 'svhn', name)}", name) for c, name in targets.items()}
+        pairs = {column: (_model(TRAINED[row], name), name) for column, name in targets.items()}
     return [(column, partial(put, model=model, name=name)) for column, (model, name) in pairs.items()]
+
+
+def _model(method: str, target: str) -> str:
+    return f"trained:{name_of(method, 'svhn', '' if method == 'ttt' else target)}"
 
 
 DIGITS = Suite("digits", "Digits, R-26: SVHN to others, and MNIST to SVHN", cells, ROWS, tuple(COLUMNS), SOURCE)
