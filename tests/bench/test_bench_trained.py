@@ -152,7 +152,7 @@ def test_what_to_train_is_one_line() -> None:
     )
     assert one == (
         "1 case waits for 1 training: RG on USPS; train it with: "
-        "tent train --model r26 --method rg --source svhn --target usps"
+        "tent train --model r26 --method rg --source svhn --target usps --size 32"
     )
 
 

@@ -138,6 +138,7 @@ def test_a_name_tells_the_command_that_it_comes_from(method: str, source: str, t
     given = dict(zip(words[2::2], words[3::2], strict=True))
     assert (given["--method"], given["--source"], given["--model"]) == (method, source, network)
     assert given.get("--target", "") == target
+    assert given.get("--size") == ("32" if (source, target) == ("svhn", "mnist") else None)
     assert method in BASELINES
 
 

@@ -6,6 +6,7 @@ from typer.testing import CliRunner
 from tent.cli.app import app
 from tent.train import Objective, Recipe
 from tent.train.baseline import network_of
+from tent.train.recipe import mirrored
 from tent.train.schedule import SCHEDULES, cosine, one_cycle
 
 
@@ -93,3 +94,7 @@ def test_before_the_fall_a_rate_does_not_depend_on_the_length_of_the_run():
 
 def test_cosine_starts_at_its_peak():
     assert [cosine(step, 100, 0.2, 0) for step in (0, 50)] == [1, pytest.approx(0.5)]
+
+
+def test_digits_are_not_mirrored_however_their_set_is_spelt():
+    assert [mirrored(name) for name in ("cifar10", "svhn", "mnist-m", "mnist_m")] == [True, False, False, False]

@@ -172,6 +172,17 @@ def test_a_source_of_one_class_is_refused(root, out):
     assert not out.exists()
 
 
+def test_images_that_cannot_be_turned_or_quartered_are_refused_before_anything_is_written(root, out, target):
+    with pytest.raises(ValueError, match=r"images of 7x7: uda-ss .* of an even side; --size 6 makes them so"):
+        train(recipe(target=target, size=7), out, objective=UDASS(), root=root)
+    np.save(root / "cifar10" / "train_images.npy", np.zeros((96, 8, 6, 3), dtype=np.uint8))
+    with pytest.raises(ValueError, match=r"images of 8x6: uda-ss turns them .* must be square .*; --size 6 makes"):
+        train(recipe(target=target), out, objective=UDASS(), root=root)
+    with pytest.raises(ValueError, match=r"images of 8x6: ttt turns them by quarters, .*; --size 6 makes them so"):
+        train(recipe("r26-rotation"), out, objective=TTT(), root=root)
+    assert not out.exists()
+
+
 def test_every_network_with_a_branch_has_the_one_without():
     branched = [name for name in NETWORKS if name.endswith("-rotation")]
     assert branched

@@ -10,7 +10,7 @@ from tent.models import NETWORKS
 from tent.models.carded import home_of
 from tent.train import Recipe, train
 from tent.train.baseline import BASELINES, name_of, network_of, objective_of
-from tent.train.recipe import DIGITS, best_precision
+from tent.train.recipe import best_precision, mirrored
 from tent.train.schedule import SCHEDULES
 
 
@@ -74,7 +74,7 @@ def command(
         rise=rise,
         hold=hold,
         crop=crop,
-        flip=data not in DIGITS if flip is None else flip,
+        flip=mirrored(data) if flip is None else flip,
         precision=precision or best_precision(place),
         size=size,
         target=target,

@@ -5,6 +5,7 @@ import re
 from tent.data.sets import SETS
 
 METHODS = ("rg", "uda-ss", "ttt")
+SIDES = {"mnist": 28, "mnist-m": 32, "svhn": 32, "usps": 16}  # of digits, which do not fit each other as stored
 OPEN = "tent train --method METHOD --out FOLDER"  # where a name does not tell
 
 
@@ -17,7 +18,9 @@ def command(name: str) -> str:
         return f"tent train --model {rest or 'r26'} --method ttt --source {source}"
     if method in ("rg", "uda-ss") and source and target and re.fullmatch(r"|test|[a-z_]+-[1-5]", more):
         words = ":".join([target, *more.split("-")] if more else [target])
-        return f"tent train --model r26 --method {method} --source {source} --target {words}"
+        here, there = SIDES.get(source), SIDES.get(target)
+        size = f" --size {here}" if here and there and here != there else ""
+        return f"tent train --model r26 --method {method} --source {source} --target {words}{size}"
     return OPEN
 
 

@@ -37,6 +37,7 @@ def opened(recipe: Recipe, objective: Objective, root: Path | None) -> Domains:
     source, test = labelled(recipe.data, "train", root), labelled(recipe.data, "test", root)
     if source.labels is not None and len(np.unique(source.labels)) < 2:
         raise ValueError(f"{source.name}: all labels are alike; training needs images of at least two classes")
+    objective.refuse(*(sides_of(source) if recipe.size is None else (recipe.size, recipe.size)))
     if not recipe.target:
         return Domains(source, test)
     named = Target.of(recipe.target)
@@ -52,10 +53,16 @@ def refuse_unlike(source: Images, target: Images, size: int | None) -> None:
         raise ValueError(f"{target.name}: no images to learn from")
     if size is not None:
         return
-    here, there = (tuple(pixels_of(data, np.arange(1)).shape[1:3]) for data in (source, target))
+    here, there = sides_of(source), sides_of(target)
     if here != there:
         side = here[0] if here[0] == here[1] else max(here)
         raise ValueError(
             f"{target.name} has images of {there[0]}x{there[1]}, {source.name} of {here[0]}x{here[1]};"
             f" --size {side} resizes them"
         )
+
+
+def sides_of(data: Images) -> tuple[int, int]:
+    """Height and width of a set's first image."""
+    height, width = pixels_of(data, np.arange(1)).shape[1:3]
+    return height, width

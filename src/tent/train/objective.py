@@ -25,6 +25,9 @@ class Objective(nn.Module):
     targeted = False  # whether it looks at a target
     cost = 1.0  # images that pass through the network, forward and backward, for each labelled one
 
+    def refuse(self, height: int, width: int) -> None:
+        """Refuse images of a size that it cannot learn from."""
+
     def start(self, model: nn.Module) -> None:
         """Make the heads that fit a model; torch's random numbers are seeded by then."""
 

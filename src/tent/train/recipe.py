@@ -7,7 +7,7 @@ import torch
 
 from tent.train.schedule import SCHEDULES
 
-DIGITS = frozenset({"mnist", "mnist-m", "svhn", "usps"})  # a mirrored digit is no digit
+DIGITS = frozenset({"mnist", "mnist-m", "svhn", "usps"})
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,11 @@ class Recipe:
         if method != "source":
             options = {"method": method, "source": options.pop("data"), **options}
         return f"tent train {' '.join(f'--{name} {value}' for name, value in options.items())} {special} --out FOLDER"
+
+
+def mirrored(data: str) -> bool:
+    """Whether a set's images may be flipped from left to right: a mirrored digit is no digit."""
+    return data.lower().replace("_", "-") not in DIGITS
 
 
 def best_precision(device: torch.device) -> str:

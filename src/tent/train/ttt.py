@@ -13,6 +13,14 @@ class TTT(Objective):
 
     method, cost = "ttt", 2.0
 
+    def refuse(self, height: int, width: int) -> None:
+        """Refuse images that do not fit themselves after a quarter turn."""
+        if height != width:
+            raise ValueError(
+                f"images of {height}x{width}: {self.method} turns them by quarters, so they must be square;"
+                f" --size {min(height, width)} makes them so"
+            )
+
     def start(self, model: nn.Module) -> None:
         """Look for the branch."""
         if not hasattr(model, "rotation"):

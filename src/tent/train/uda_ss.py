@@ -26,6 +26,14 @@ class UDASS(Objective):
     def __repr__(self) -> str:
         return "UDASS()"
 
+    def refuse(self, height: int, width: int) -> None:
+        """Refuse images that do not fit themselves after a quarter turn, or have no four equal quarters."""
+        if height != width or height % 2:
+            raise ValueError(
+                f"images of {height}x{width}: {self.method} turns them and cuts them in four, so they must be square"
+                f" and of an even side; --size {min(height, width) // 2 * 2 or 2} makes them so"
+            )
+
     def start(self, model: nn.Module) -> None:
         """Make a linear head for each task."""
         width = feature_width(model, self.method)
