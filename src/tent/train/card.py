@@ -64,5 +64,4 @@ def hardware(device: torch.device) -> str:
     except OSError:
         lines = []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    name, threads = names[0] if names else platform.processor() or platform.machine(), torch.get_num_threads()
-    return f"{name}, {threads} thread{'s' if threads > 1 else ''}"
+    return f"{names[0] if names else platform.processor() or platform.machine()}, {torch.get_num_threads()} threads"
