@@ -1,6 +1,7 @@
 """The baselines' objectives, step by step: which images go where, which gradient comes back, and what is kept."""
 
 import io
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tent.train import RG, TTT, UDASS, Batch, CrossEntropy, Recipe
 from tent.train.loop import Training
 from tent.train.reversal import reversal_weight
 from tent.train.source import normalisation, pixels_of
+from tent.train.uda_ss import TASKS
 
 SOURCE, TARGET = bars(96, 0, 30, (-20, 20), 1), bars(20, 1, 30, (0, 0), 1)  # a target smaller than a batch
 
@@ -77,7 +79,7 @@ def test_heads_depend_on_the_seed_of_the_run_alone(make):
     assert torch.equal(torch.get_rng_state(), before)
 
 
-@pytest.mark.parametrize("make", [CrossEntropy, RG, UDASS, TTT])
+@pytest.mark.parametrize("make", [CrossEntropy, RG, UDASS, TTT, *(partial(UDASS, [task]) for task in TASKS)])
 def test_the_cost_on_record_is_what_passes_through_the_network(make):
     model, objective = Spy(), make()
     objective.start(model)
@@ -234,3 +236,20 @@ def test_what_cannot_be_turned_cut_or_shared_is_refused():
         objective(model, Batch(seen.inputs[:1], seen.labels[:1], 0.5, seen.random, seen.target[:1]))
     with pytest.raises(ValueError, match="uda-ss learns from a target too"):
         objective(model, Batch(seen.inputs, seen.labels, 0.5, seen.random))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_one_task_alone_has_one_head_and_a_run_of_its_own(task):
+    run, both = training(UDASS([task])), training(UDASS())
+    assert len(list(run.objective.parameters())) == 2
+    assert (repr(run.objective), repr(both.objective)) == (f"UDASS(tasks=('{task}',))", "UDASS()")
+    for each in (run, both):
+        each.advance()  # at a rate of nothing, which a schedule begins with
+        each.advance()
+    assert bits(run)[: len(run.model.state_dict())] != bits(both)[: len(run.model.state_dict())]
+
+
+@pytest.mark.parametrize("tasks", [[], "rotation", ["flip"]])
+def test_tasks_that_are_none_are_refused(tasks):
+    with pytest.raises(ValueError, match="give one or both of rotation, position"):
+        UDASS(tasks)

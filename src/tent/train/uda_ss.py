@@ -1,6 +1,6 @@
 """UDA-SS: source and target aligned by tasks that need no labels (Sun, Tzeng, Darrell & Efros, 2019)."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 import torch
@@ -12,19 +12,25 @@ from tent import rotations
 from tent.train import quadrant
 from tent.train.objective import Batch, Objective, feature_width, target_of
 
+TASKS = {"rotation": 1.0, "position": 0.25}  # what each adds to the images that pass, for each labelled one
+
 
 class UDASS(Objective):
     """Cross-entropy on the source; rotations, and places of quarters, told apart on source and target."""
 
-    method, targeted, cost = "uda-ss", True, 2.25  # the source, as many turned images, as many quarters
+    method, targeted = "uda-ss", True
 
-    def __init__(self) -> None:
+    def __init__(self, tasks: Collection[str] = tuple(TASKS)) -> None:
         super().__init__()
+        if not tasks or isinstance(tasks, str) or not set(tasks) <= set(TASKS):
+            raise ValueError(f"tasks {tasks!r}: give one or both of {', '.join(TASKS)}, as in tasks=['rotation']")
+        self.tasks = tuple(task for task in TASKS if task in tasks)
+        self.cost = 1 + sum(TASKS[task] for task in self.tasks)
         self.rotation: nn.Module = nn.Identity()  # until the network's width is known
         self.place: nn.Module = nn.Identity()
 
     def __repr__(self) -> str:
-        return "UDASS()"
+        return "UDASS()" if len(self.tasks) == len(TASKS) else f"UDASS(tasks={self.tasks})"
 
     def refuse(self, height: int, width: int) -> None:
         """Refuse images that do not fit themselves after a quarter turn, or have no four equal quarters."""
@@ -37,22 +43,30 @@ class UDASS(Objective):
     def start(self, model: nn.Module) -> None:
         """Make a linear head for each task."""
         width = feature_width(model, self.method)
-        self.rotation, self.place = nn.Linear(width, rotations.TURNS), nn.Linear(width, quadrant.PLACES)
+        if "rotation" in self.tasks:
+            self.rotation = nn.Linear(width, rotations.TURNS)
+        if "position" in self.tasks:
+            self.place = nn.Linear(width, quadrant.PLACES)
 
     def forward(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Three losses: labels on the source, each other task on a half of the source and a half of the target."""
+        """The losses: labels on the source, each other task on a half of the source and a half of the target."""
         target, n = target_of(batch, self.method), len(batch.labels)
         if n < 2:
             raise ValueError(f"a batch of {n}: {self.method} shares it between two tasks, so give it at least 2")
         half = n // 2
-        turned, turns = rotations.drawn(torch.cat([batch.inputs[:half], target[:half]]), batch.random)
-        quarters, places = quadrant.drawn(torch.cat([batch.inputs[half:], target[half:]]), batch.random)
-        with untracked(model):
-            place = self.place(model.features(last(quarters)))  # type: ignore[operator]
-        features = model.features(last(torch.cat([batch.inputs, turned])))  # type: ignore[operator]
-        logits, rotation = model.fc(features[:n]).float(), self.rotation(features[n:])  # type: ignore[operator]
-        tasks = F.cross_entropy(rotation.float(), turns) + F.cross_entropy(place.float(), places)
-        return F.cross_entropy(logits, batch.labels) + tasks, logits
+        turned, turns = batch.inputs[:0], batch.labels[:0]
+        if "rotation" in self.tasks:
+            turned, turns = rotations.drawn(torch.cat([batch.inputs[:half], target[:half]]), batch.random)
+        losses = []
+        if "position" in self.tasks:
+            quarters, places = quadrant.drawn(torch.cat([batch.inputs[half:], target[half:]]), batch.random)
+            with untracked(model):
+                losses.append(F.cross_entropy(self.place(features(model, quarters)).float(), places))
+        found = features(model, torch.cat([batch.inputs, turned]))
+        logits = model.fc(found[:n]).float()  # type: ignore[operator]
+        if "rotation" in self.tasks:
+            losses.append(F.cross_entropy(self.rotation(found[n:]).float(), turns))
+        return F.cross_entropy(logits, batch.labels) + sum(losses), logits
 
 
 @contextmanager
@@ -68,6 +82,6 @@ def untracked(model: nn.Module) -> Iterator[None]:
             norm.track_running_stats = True
 
 
-def last(images: Tensor) -> Tensor:
-    """Images with their channels last in memory, as the network is."""
-    return images.contiguous(memory_format=torch.channels_last)
+def features(model: nn.Module, images: Tensor) -> Tensor:
+    """What the heads see of images, which get their channels last in memory, as the network is."""
+    return model.features(images.contiguous(memory_format=torch.channels_last))  # type: ignore[operator,no-any-return]
