@@ -253,3 +253,11 @@ def test_one_task_alone_has_one_head_and_a_run_of_its_own(task):
 def test_tasks_that_are_none_are_refused(tasks):
     with pytest.raises(ValueError, match="give one or both of rotation, position"):
         UDASS(tasks)
+
+
+def test_only_the_tasks_that_are_learnt_ask_for_a_shape():
+    UDASS(["rotation"]).refuse(7, 7)
+    UDASS(["position"]).refuse(8, 6)
+    for tasks, shape in ((["rotation"], (8, 6)), (["position"], (7, 7))):
+        with pytest.raises(ValueError, match="must be square and of an even side"):
+            UDASS(tasks).refuse(*shape)

@@ -184,9 +184,14 @@ def known() -> dict[str, Set]:
     return dict(SETS)
 
 
+def find(name: str) -> Set | None:
+    """Return one set by its name, however its parts are joined, if there is one."""
+    return SETS.get(name.lower().replace("_", "-"))
+
+
 def named(name: str) -> Set:
-    """Return one set by its name, however its parts are joined."""
-    found = SETS.get(name.lower().replace("_", "-"))
+    """Return one set by its name, which must be known."""
+    found = find(name)
     if found is None:
         raise ValueError(f"no set is called {name!r}; there are {', '.join(SETS)}")
     return found

@@ -5,9 +5,8 @@ from typing import Any
 
 import torch
 
+from tent.data.sets import DIGITS, find
 from tent.train.schedule import SCHEDULES
-
-DIGITS = frozenset({"mnist", "mnist-m", "svhn", "usps"})
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,8 @@ class Recipe:
 
 def mirrored(data: str) -> bool:
     """Whether a set's images may be flipped from left to right: a mirrored digit is no digit."""
-    return data.lower().replace("_", "-") not in DIGITS
+    found = find(data)
+    return found is None or found.class_names != DIGITS
 
 
 def best_precision(device: torch.device) -> str:

@@ -34,7 +34,8 @@ class UDASS(Objective):
 
     def refuse(self, height: int, width: int) -> None:
         """Refuse images that do not fit themselves after a quarter turn, or have no four equal quarters."""
-        if height != width or height % 2:
+        turns, cuts = (task in self.tasks for task in TASKS)
+        if (turns and height != width) or (cuts and (height % 2 or width % 2)):
             raise ValueError(
                 f"images of {height}x{width}: {self.method} turns them and cuts them in four, so they must be square"
                 f" and of an even side; --size {min(height, width) // 2 * 2 or 2} makes them so"
