@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from tent.bench.attempt import attempt
 from tent.bench.case import Case, Data
-from tent.bench.inputs import entry_of, pinned, stream_of
+from tent.bench.execute.build import adapted_of
+from tent.bench.execute.inputs import entry_of, pinned, stream_of
+from tent.bench.schedule.attempt import attempt
 from tent.bench.store import Store
-from tent.bench.words import adapted_of
 
 BAR = 1.03
 

@@ -19,8 +19,8 @@ from networks import NETWORKS, Plain, made
 from torch import Tensor, nn
 
 import tent
-from tent.disk import whole
-from tent.memory import readable, saved
+from tent.engine.memory import readable, saved
+from tent.files import whole
 from tent.train.card import hardware, versions
 
 WARM_UP = 2  # rounds that are not counted

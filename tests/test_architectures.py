@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from toys import Photograph
 
 import tent
-from tent.outputs import tensors
+from tent.engine.structures import tensors
 
 TIMM = {
     "resnet10t": 64,

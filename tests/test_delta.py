@@ -143,7 +143,7 @@ def test_a_failed_write_leaves_the_old_file(adapted: tent.Adapted, tmp_path, mon
     def fail(*args: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("tent.disk.os.replace", fail)
+    monkeypatch.setattr("tent.files.os.replace", fail)
     with pytest.raises(OSError, match="disk full"):
         adapted.delta().save(path)
     assert path.read_bytes() == whole

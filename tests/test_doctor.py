@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from toys import Photograph, batches, made
 
 import tent
-from tent.report import Report
+from tent.doctor.findings import Report
 
 
 def findings(report: Report, level: str) -> str:

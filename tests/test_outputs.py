@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from transformers.modeling_outputs import ImageClassifierOutput, TokenClassifierOutput
 
 import tent
-from tent.outputs import batch_inputs, detached, empty, finite, logits_of, taken, tensors
+from tent.engine.structures import batch_inputs, detached, empty, finite, logits_of, taken, tensors
 
 Pair = namedtuple("Pair", "logits extra")
 

@@ -14,7 +14,7 @@ from toys import batches, made
 
 import tent
 from tent import norm
-from tent.run import Run
+from tent.engine.state import Run
 
 BAD = 2  # the batch whose second half is spoilt
 

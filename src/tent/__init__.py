@@ -2,9 +2,9 @@
 
 from tent import losses, norm, select
 from tent.adapted import Adapted, adapt
-from tent.allocator import keep_memory
 from tent.delta import Delta
 from tent.doctor import doctor
+from tent.engine.allocator import keep_memory
 from tent.method import Method
 from tent.methods import BN, METHODS, PL, TTT, Source, Tent
 

@@ -11,17 +11,17 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from tent.bake import bake
 from tent.delta import Delta
-from tent.engine import Engine
-from tent.evaluating import evaluating
+from tent.engine.engine import Engine
+from tent.engine.eval_mode import evaluating
+from tent.engine.execution import path_of
+from tent.engine.source_model import ReadOnly
+from tent.engine.structures import Picker, batch_inputs, detached, taken
+from tent.export import bake
 from tent.lean.optimizer import fused
-from tent.lean.path import path_of
 from tent.method import Answers, Method, OptimizerFactory
 from tent.methods import Tent
 from tent.norm import Stats
-from tent.outputs import Picker, batch_inputs, detached, taken
-from tent.readonly import ReadOnly
 from tent.select import Select
 
 

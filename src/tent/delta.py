@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from tent.disk import whole
+from tent.files import whole
 
 FORMAT = "tent-delta-1"
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from tent import norm
-from tent.run import Run, Seen
+from tent.engine.state import Run, Seen
 from tent.select import Select, nothing
 
 OptimizerFactory: TypeAlias = Callable[..., Optimizer]

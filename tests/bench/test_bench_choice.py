@@ -3,8 +3,8 @@
 import pytest
 
 from tent.bench.case import Case, Data
-from tent.bench.choice import decided
 from tent.bench.result import Result
+from tent.bench.schedule.choice import decided
 from tent.bench.suite import Cell
 
 HOW = {"from": [0, 0.5, 0.9], "rule": "lowest mean"}

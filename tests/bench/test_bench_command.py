@@ -18,10 +18,10 @@ from PIL import Image
 from rich.console import Console
 from safetensors.torch import save_file
 
-from tent.bench.run import failed, run
+from tent.bench.execute.run import failed, run
+from tent.bench.render.view import _Drawn
 from tent.bench.store import Store
 from tent.bench.suites import SUITES, named
-from tent.bench.view import _Drawn
 from tent.data.corruptions import BENCHMARK, CORRUPTIONS
 from tent.models import zoo
 

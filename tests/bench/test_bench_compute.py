@@ -11,13 +11,13 @@ from tinysuite import stored
 from tinysuite import tiny as small
 
 from tent.bench.case import Case, Data
-from tent.bench.compute import Passes, passes
-from tent.bench.costs import cost, costs
-from tent.bench.forms.markdown import markdown
-from tent.bench.inputs import entry_of
-from tent.bench.reading import read
-from tent.bench.report import report
-from tent.bench.run import run
+from tent.bench.execute.inputs import entry_of
+from tent.bench.execute.run import run
+from tent.bench.read.compute import Passes, passes
+from tent.bench.read.costs import cost, costs
+from tent.bench.read.reading import read
+from tent.bench.render.markdown import markdown
+from tent.bench.render.report import report
 from tent.bench.suite import Cell, Suite
 from tent.bench.suites import SUITES
 
@@ -80,7 +80,7 @@ def test_as_many_images_go_forward_as_are_counted(
 ) -> None:
     case = tiny.case(tiny.laid_out(tmp_path), images=40, **changes)
     seen: list[int] = []
-    monkeypatch.setattr("tent.bench.run._peak", lambda *_: 0)  # which makes a step of its own
+    monkeypatch.setattr("tent.bench.execute.run._peak", lambda *_: 0)  # which makes a step of its own
     net = type(entry_of(case.model).model)
     plain = net.forward
     monkeypatch.setattr(net, "forward", lambda self, x: (seen.append(len(x)), plain(self, x))[1])

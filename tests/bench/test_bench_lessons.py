@@ -7,8 +7,8 @@ import pytest
 import tiny
 
 from tent.adapted import Adapted
-from tent.bench.lessons import Lessons
-from tent.bench.run import run
+from tent.bench.execute.adapted_cache import Lessons
+from tent.bench.execute.run import run
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tent.bench.metrics import METRICS, by_batch, cross_entropy, ece, entropy, error, measured
+from tent.bench.execute.metrics import METRICS, by_batch, cross_entropy, ece, entropy, error, measured
 
 # probabilities (3/4, 1/4), (1/2, 1/2) and (1/10, 9/10): a right answer, a tie (the first), and a wrong one
 LOGITS = np.log(np.array([[0.75, 0.25], [0.5, 0.5], [0.1, 0.9]]))

@@ -9,11 +9,11 @@ import torch
 import torch.nn.functional as F
 
 import tent
-from tent.bench.inputs import entry_of, stream_of
-from tent.bench.lessons import Lessons
-from tent.bench.metrics import measured
-from tent.bench.oracle import Oracle, shown
-from tent.bench.run import run
+from tent.bench.execute.adapted_cache import Lessons
+from tent.bench.execute.inputs import entry_of, stream_of
+from tent.bench.execute.metrics import measured
+from tent.bench.execute.oracle import Oracle, shown
+from tent.bench.execute.run import run
 from tent.methods import METHODS
 
 

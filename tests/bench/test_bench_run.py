@@ -10,9 +10,9 @@ import torch
 
 import tent
 from tent.bench.case import Case, Data
-from tent.bench.inputs import count, entry_of, images_of, pinned, stream_of
-from tent.bench.metrics import measured
-from tent.bench.run import run
+from tent.bench.execute.inputs import count, entry_of, images_of, pinned, stream_of
+from tent.bench.execute.metrics import measured
+from tent.bench.execute.run import run
 from tent.data import Stream
 
 
@@ -132,7 +132,7 @@ def test_a_result_carries_where_it_comes_from(folder: Path) -> None:
 def test_reading_is_not_timed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = iter(range(10_000))
     clock = {"reading": 0}
-    monkeypatch.setattr("tent.bench.run.time.perf_counter", lambda: float(next(ticks) + clock["reading"]))
+    monkeypatch.setattr("tent.bench.execute.run.time.perf_counter", lambda: float(next(ticks) + clock["reading"]))
     read = Stream.__iter__
 
     def slow(stream: Stream):  # type: ignore[no-untyped-def]

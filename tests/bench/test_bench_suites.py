@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tent.bench.case import Case
-from tent.bench.compute import Passes, passes
 from tent.bench.frozen import Frozen
+from tent.bench.read.compute import Passes, passes
 from tent.bench.suite import Suite
 from tent.bench.suites import SUITES, named
 from tent.bench.suites.cifar import FAMILIES, THRESHOLDS

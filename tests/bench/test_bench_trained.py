@@ -10,21 +10,21 @@ import pytest
 from command import tent
 from readings import TRAINING, fill, kept, result
 
-from tent.bench.board import Board
 from tent.bench.case import Case, Data
-from tent.bench.compute import passes
-from tent.bench.forms.caption import caption, remarks
-from tent.bench.plan import plan
-from tent.bench.reading import read
+from tent.bench.execute.run import run
+from tent.bench.read.compute import passes
+from tent.bench.read.reading import read
+from tent.bench.read.training import budget
+from tent.bench.render.caption import caption, remarks
+from tent.bench.render.table import Table, table
 from tent.bench.result import Result
-from tent.bench.run import run
+from tent.bench.schedule.board import Board
+from tent.bench.schedule.plan import plan
+from tent.bench.schedule.untrained import what_to_train
+from tent.bench.schedule.workers import work
 from tent.bench.store import Store
 from tent.bench.suite import Cell, Suite
 from tent.bench.suites import SUITES
-from tent.bench.table import Table, table
-from tent.bench.training import budget
-from tent.bench.untrained import what_to_train
-from tent.bench.workers import work
 from tent.models import RotationResNet, zoo
 from tent.train import Recipe, train
 from tent.train.baseline import name_of, objective_of
@@ -119,7 +119,7 @@ def test_test_time_training_runs_and_takes_as_many_images_as_are_counted(
     case = replace(Case("trained:ttt-cifar10", Data("usps"), "ttt", answers="after", batch_size=10), **changes)
     seen: list[int] = []
     plain = RotationResNet.forward
-    monkeypatch.setattr("tent.bench.run._peak", lambda *_: 0)  # which makes a step of its own
+    monkeypatch.setattr("tent.bench.execute.run._peak", lambda *_: 0)  # which makes a step of its own
     monkeypatch.setattr(
         RotationResNet, "forward", lambda self, x, head="classes": (seen.append(len(x)), plain(self, x, head))[1]
     )

@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 import tiny
 
-from tent.bench.attempt import attempt
-from tent.bench.board import Board
-from tent.bench.plan import Plan, Task, plan
-from tent.bench.run import run
+from tent.bench.execute.run import run
+from tent.bench.schedule.attempt import attempt
+from tent.bench.schedule.board import Board
+from tent.bench.schedule.plan import Plan, Task, plan
+from tent.bench.schedule.workers import work
 from tent.bench.store import Store
 from tent.bench.suite import Cell, Choice, Suite
-from tent.bench.workers import work
-from tent.disk import alone
+from tent.files import alone
 
 CASES = len(tiny.ROWS) * len(tiny.COLUMNS)
 
@@ -117,7 +117,7 @@ def test_a_case_is_run_once_whoever_asks(folder: Path, monkeypatch: pytest.Monke
         assert attempt(store, case, None, "") is None  # another that comes meanwhile
         return run(case, weights, lessons)
 
-    monkeypatch.setattr("tent.bench.attempt.run", counted)
+    monkeypatch.setattr("tent.bench.schedule.attempt.run", counted)
     store, case = Store(folder / "results"), tiny.board(folder).todo[0].case
     first = attempt(store, case, None, "")
     assert first is not None
@@ -285,7 +285,7 @@ def test_other_weights_make_another_case(folder: Path) -> None:
     import torch
     from safetensors.torch import save_file
 
-    from tent.bench.inputs import entry_of
+    from tent.bench.execute.inputs import entry_of
 
     made = plan(tiny.suite(folder), (0,))
     state = {k: v + 1 if v.is_floating_point() else v for k, v in entry_of(made.suite.model).model.state_dict().items()}

@@ -14,15 +14,15 @@ from readings import failure, fill, kept, result
 from tinysuite import stored, tiny
 
 from tent.bench.case import Case
-from tent.bench.figures.bars import bars
-from tent.bench.figures.compute import compute
-from tent.bench.figures.margin import apart
-from tent.bench.figures.panels import panels, varied
-from tent.bench.figures.severities import severities
-from tent.bench.figures.style import KNOWN, OTHERS, looks
-from tent.bench.grid import Grid
-from tent.bench.plot import pictures, plot
-from tent.bench.reading import read
+from tent.bench.read.grid import Grid
+from tent.bench.read.reading import read
+from tent.bench.render.figures.bars import bars
+from tent.bench.render.figures.compute import compute
+from tent.bench.render.figures.margin import apart
+from tent.bench.render.figures.panels import panels, varied
+from tent.bench.render.figures.severities import severities
+from tent.bench.render.figures.style import KNOWN, OTHERS, looks
+from tent.bench.render.plot import pictures, plot
 from tent.bench.store import Store
 from tent.bench.suites import SUITES
 

@@ -8,8 +8,8 @@ from browser import CHROMIUM, DRIVER, Browser, browser
 from readings import failure, fill, result
 from tinysuite import tiny
 
-from tent.bench.reading import grids
-from tent.bench.report import report
+from tent.bench.read.reading import grids
+from tent.bench.render.report import report
 from tent.bench.store import Store
 from tent.bench.suites import SUITES
 

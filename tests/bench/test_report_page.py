@@ -10,8 +10,8 @@ from command import tent
 from readings import DATA, failure, fill, result
 from tinysuite import stored, tiny
 
-from tent.bench.reading import grids, read
-from tent.bench.report import report
+from tent.bench.read.reading import grids, read
+from tent.bench.render.report import report
 from tent.bench.store import Store
 from tent.bench.suites import SUITES
 from tent.models import zoo

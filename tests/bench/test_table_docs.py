@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from readings import fill
 
-from tent.bench.forms.sheet import HEAD
+from tent.bench.render.sheet import HEAD
 from tent.bench.store import Store
 from tent.bench.suites import SUITES
 

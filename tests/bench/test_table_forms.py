@@ -8,14 +8,14 @@ from pathlib import Path
 from readings import failure
 from tinysuite import ERRORS, stored, tiny
 
-from tent.bench.forms.caption import caption
-from tent.bench.forms.latex import latex
-from tent.bench.forms.markdown import markdown
-from tent.bench.forms.markup import table_html
-from tent.bench.forms.sheet import HEAD, sheet
-from tent.bench.grid import Grid
-from tent.bench.reading import read
-from tent.bench.table import table
+from tent.bench.read.grid import Grid
+from tent.bench.read.reading import read
+from tent.bench.render.caption import caption
+from tent.bench.render.latex import latex
+from tent.bench.render.markdown import markdown
+from tent.bench.render.markup import table_html
+from tent.bench.render.sheet import HEAD, sheet
+from tent.bench.render.table import table
 
 ROWS, COLUMNS = ("a|b & 50%", "c*d_e [x](y) <i>"), ("one_1 #2", "$two^~\\{}")
 

@@ -7,14 +7,14 @@ import pytest
 from readings import failure, fill, kept, result
 from tinysuite import stored, tiny
 
-from tent.bench.costs import cost
-from tent.bench.grid import figure_of
 from tent.bench.paper import MEAN, PAPER, figure
-from tent.bench.reading import Wanted, read
+from tent.bench.read.costs import cost
+from tent.bench.read.grid import figure_of
+from tent.bench.read.reading import Wanted, read
+from tent.bench.read.terms import terms
+from tent.bench.render.table import Piece, table
 from tent.bench.store import Store
 from tent.bench.suites import SUITES
-from tent.bench.table import Piece, table
-from tent.bench.terms import terms
 
 
 def pieces(made: object, head: str) -> dict[str, Piece]:

@@ -8,7 +8,7 @@ import pytest
 from readings import DATA, WEIGHTS, failure, fill, kept, result
 from tinysuite import stored, tiny
 
-from tent.bench.reading import Wanted, by_case, grids, limits, opened, read
+from tent.bench.read.reading import Wanted, by_case, grids, limits, opened, read
 from tent.bench.store import Store
 from tent.bench.suites import SUITES
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 
 from tent.bench import attempt
-from tent.bench.board import Board
 from tent.bench.case import Case, Data
-from tent.bench.lessons import Lessons
-from tent.bench.plan import plan
+from tent.bench.execute.adapted_cache import Lessons
+from tent.bench.execute.run import run
+from tent.bench.render.view import Lines
 from tent.bench.result import Result
-from tent.bench.run import run
+from tent.bench.schedule.board import Board
+from tent.bench.schedule.plan import plan
+from tent.bench.schedule.workers import work
 from tent.bench.store import Store
 from tent.bench.suite import Cell, Suite, grid
-from tent.bench.view import Lines
-from tent.bench.workers import work
 
 NETS = """
 import os

@@ -8,11 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from tent.engine.memory import saved
 from tent.lean import FUNCTIONS, Buffers
-from tent.lean.norm import batch_norm, fixed
+from tent.lean.batch_norm import batch_norm, fixed
 from tent.lean.origin import origin_of
 from tent.lean.sums import moments, sums
-from tent.memory import saved
 
 LAYOUTS = (torch.contiguous_format, torch.channels_last)
 pytestmark = pytest.mark.parametrize("layout", LAYOUTS, ids=["contiguous", "channels last"])

@@ -16,10 +16,10 @@ from toys import batches, made
 import tent
 from tent.data.corruptions import corrupt
 from tent.data.sample import sample
-from tent.engine import Engine
-from tent.memory import saved
+from tent.engine.engine import Engine
+from tent.engine.memory import saved
+from tent.engine.state import Run, ScaledTooFarError
 from tent.models import zoo
-from tent.run import Run, ScaledTooFarError
 
 
 class Viewed(nn.Module):

@@ -5,7 +5,7 @@ from torch import Tensor
 from toys import alike, batches, made
 
 import tent
-from tent.run import Run
+from tent.engine.state import Run
 
 GROUP_NORM = "group-norm-two-heads"
 

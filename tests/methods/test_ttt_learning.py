@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from toys import TwoHeads
 
 import tent
-from tent.rotations import drawn
+from tent.augment import random_rotation
 
 SIDE, PICTURES = 12, 4
 TRAINED, OTHER = (0, 1, 2), (1, 2, 0)  # orders of the colours
@@ -41,7 +41,7 @@ def model(request: pytest.FixtureRequest) -> nn.Module:
     optimizer = torch.optim.Adam(net.parameters(), lr=3e-3)
     for _ in range(100):
         x, y = taken(random, TRAINED)
-        turned, turns = drawn(x, random)
+        turned, turns = random_rotation(x, random)
         loss = F.cross_entropy(net(x), y) + F.cross_entropy(net(turned, head="rotation"), turns)
         optimizer.zero_grad()
         loss.backward()

@@ -7,7 +7,7 @@ from toys import alike, batches, made
 
 import tent
 from tent import norm, select
-from tent.engine import Engine
+from tent.engine.engine import Engine
 
 BATCH_NORM, GROUP_NORM = "batch-norm-two-heads", "group-norm-two-heads"
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tent import rotations
+from tent import augment
 from tent.train import quadrant
 
 IMAGE = torch.arange(16.0).view(1, 1, 4, 4)  # rows 0 1 2 3, 4 5 6 7, 8 9 10 11, 12 13 14 15
@@ -34,13 +34,17 @@ def test_images_without_a_middle_are_refused(shape):
         quadrant.quadrants(torch.zeros(shape), torch.zeros(shape[0], dtype=torch.long))
 
 
-@pytest.mark.parametrize("room", [quadrant, rotations], ids=["quadrants", "rotations"])
-def test_what_is_drawn_is_what_the_labels_say(room):
+@pytest.mark.parametrize(
+    ("draw", "make"),
+    [(quadrant.drawn, quadrant.quadrants), (augment.random_rotation, augment.rotate)],
+    ids=["quadrants", "rotations"],
+)
+def test_what_is_drawn_is_what_the_labels_say(draw, make):
     images = torch.randn(64, 1, 4, 4).contiguous(memory_format=torch.channels_last)
-    before, make = images.clone(), quadrant.quadrants if room is quadrant else rotations.turned
-    out, labels = room.drawn(images, torch.Generator().manual_seed(1))
+    before = images.clone()
+    out, labels = draw(images, torch.Generator().manual_seed(1))
     assert torch.equal(out, make(images, labels))
     assert sorted(set(labels.tolist())) == [0, 1, 2, 3]
-    assert torch.equal(labels, room.drawn(images, torch.Generator().manual_seed(1))[1])
-    assert not torch.equal(labels, room.drawn(images, torch.Generator().manual_seed(2))[1])
+    assert torch.equal(labels, draw(images, torch.Generator().manual_seed(1))[1])
+    assert not torch.equal(labels, draw(images, torch.Generator().manual_seed(2))[1])
     assert torch.equal(images, before)

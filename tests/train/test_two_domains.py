@@ -5,7 +5,7 @@ import pytest
 import torch
 from two_domains import bars, error, trained
 
-from tent import rotations
+from tent import augment
 from tent.train import RG, TTT, UDASS, CrossEntropy
 
 
@@ -39,7 +39,9 @@ def errors(objective, source, target, test, **choices):
 def test_test_time_training_learns_labels_and_rotations_together():
     source, test = (bars(n, i, 60, (0, 0), 1, lit=40) for n, i in ((512, 0), (200, 1)))
     run = trained(TTT(), source, None, epochs=6, lr=0.05)
-    images, turns = rotations.drawn(run.preprocess(test.fetch(np.arange(200))), torch.Generator().manual_seed(0))
+    images, turns = augment.random_rotation(
+        run.preprocess(test.fetch(np.arange(200))), torch.Generator().manual_seed(0)
+    )
     with torch.no_grad():
         found = run.model.eval()(images, head="rotation").argmax(1)
     assert error(run, test) < 0.1

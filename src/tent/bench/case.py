@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from tent.bench.execute.methods import METHODS
 from tent.bench.frozen import Frozen, canonical, plain
-from tent.bench.methods import METHODS
 
 WHEN = ("online", "offline", "episodic")
 CHOSEN = "chosen"  # in a note: how options were chosen, by the option's name

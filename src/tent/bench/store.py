@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tent.bench.case import Case
 from tent.bench.result import Result
-from tent.disk import alone, whole
+from tent.files import alone, whole
 
 LOCKS = ".locks"
 NAME = re.compile(r"[0-9a-f]{24}\.json")

@@ -36,7 +36,7 @@ def adapt(
     table: Annotated[str, typer.Option(help="Format of the predictions: csv or parquet.")] = "csv",
 ) -> None:
     """Adapt a model to data, and write predictions, the delta, a summary and a plot."""
-    from tent.runs.job import Job
+    from tent.apps.adapt import Job
 
     options = {"corruption": corruption, "severity": severity}
     job = Job(

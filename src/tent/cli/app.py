@@ -6,8 +6,8 @@ from typing import NoReturn
 
 import typer
 
-from tent.allocator import keep_memory
 from tent.cli import adapt, bench, data, demo, doctor, plot, report, table, train
+from tent.engine.allocator import keep_memory
 
 app = typer.Typer(
     name="tent",

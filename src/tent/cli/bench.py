@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from tent.bench.board import Board
+    from tent.bench.schedule.board import Board
 
 SEEDS = "Seeds of the stream's order, with commas."
 WORKERS = "Processes; the machine's threads are divided among them."
@@ -30,8 +30,8 @@ def bench(
     weights: Annotated[Path | None, typer.Option(help="Weights in place of that model's own.")] = None,
 ) -> None:
     """Run a suite: what is done is skipped, a run that was killed goes on, a case that fails does not stop the rest."""
-    from tent.bench.board import Board
-    from tent.bench.plan import plan
+    from tent.bench.schedule.board import Board
+    from tent.bench.schedule.plan import plan
     from tent.bench.store import Store
     from tent.bench.suites import named
 
@@ -60,8 +60,8 @@ def listed() -> None:
 
 def worked(board: "Board", name: str) -> None:
     """Run what is to do, showing it, and sum it up in a line."""
-    from tent.bench.view import Lines, live
-    from tent.bench.workers import work
+    from tent.bench.render.view import Lines, live
+    from tent.bench.schedule.workers import work
 
     shown = live(board) if sys.stderr.isatty() else nullcontext(Lines())
     try:
@@ -78,7 +78,7 @@ def worked(board: "Board", name: str) -> None:
 
 def foretold(board: "Board") -> None:
     """Print what would run, and how long it should take."""
-    from tent.bench.view import expected
+    from tent.bench.render.view import expected
 
     Console().print(expected(board))
     _waiting(board)
@@ -96,7 +96,7 @@ def numbers(text: str) -> list[int]:
 
 
 def _waiting(board: "Board") -> None:
-    from tent.bench.untrained import what_to_train
+    from tent.bench.schedule.untrained import what_to_train
 
     if board.plan.untrained:
         print(f"tent: {what_to_train(board.plan.untrained)}", file=sys.stderr)

@@ -16,9 +16,9 @@ def demo(
     out: Annotated[Path, typer.Option(help="Where the picture is written.")] = Path("demo.png"),
 ) -> None:
     """Corrupt 2,000 images that ship with the package, and adapt a model that does too: source, BN and Tent."""
-    from tent.runs.demo import METHODS, types_of
-    from tent.runs.demo import demo as run
-    from tent.runs.poster import poster
+    from tent.apps.demo import METHODS, types_of
+    from tent.apps.demo import demo as run
+    from tent.apps.poster import poster
 
     if not out.absolute().parent.is_dir():
         raise FileNotFoundError(f"{out}: its folder is not there; make it first")

@@ -19,7 +19,7 @@ def plot(
 ) -> None:
     """Draw a suite's results, error by column and against compute, as PNG and SVG; no model is run."""
     grid = found(suite, store, asked(seeds, weights, limit, model))
-    from tent.bench.plot import plot as draw
+    from tent.bench.render.plot import plot as draw
 
     for path in draw(grid, out):
         typer.echo(f"written: {path}")

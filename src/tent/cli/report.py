@@ -14,10 +14,10 @@ def report(
     weights: Weights = None,
 ) -> None:
     """Write one self-contained HTML page with all tables and figures of a store; no model is run."""
-    from tent.bench.reading import grids, opened
-    from tent.bench.report import report as page
+    from tent.bench.read.reading import grids, opened
+    from tent.bench.render.report import report as page
     from tent.bench.suites import SUITES
-    from tent.disk import whole
+    from tent.files import whole
 
     if not out.absolute().parent.is_dir():
         raise FileNotFoundError(f"{out}: its folder is not there; make it first")

@@ -12,9 +12,9 @@ from rich.text import Text
 from tent.cli.bench import numbers
 
 if TYPE_CHECKING:
-    from tent.bench.grid import Grid
-    from tent.bench.reading import Wanted
-    from tent.bench.table import Piece, Table
+    from tent.bench.read.grid import Grid
+    from tent.bench.read.reading import Wanted
+    from tent.bench.render.table import Piece, Table
 
 Suite = Annotated[str, typer.Argument(help="A suite that `tent bench` lists.")]
 Store = Annotated[Path, typer.Option(help="Folder of results, one file a case.")]
@@ -41,8 +41,8 @@ def table(
     compute: Annotated[bool, typer.Option("--compute", help=COMPUTE)] = False,
 ) -> None:
     """Show a suite's results as a table, ours beside the paper's; no model is run."""
-    from tent.bench.costs import costs
-    from tent.bench.table import table as laid_out
+    from tent.bench.read.costs import costs
+    from tent.bench.render.table import table as laid_out
 
     grid = found(suite, store, asked(seeds, weights, limit, model))
     made = costs(grid) if compute else laid_out(grid)
@@ -55,14 +55,14 @@ def table(
 
 def asked(seeds: str | None, weights: list[str] | None, limit: int | None, model: str | None) -> "Wanted":
     """Return which results a command was told to read."""
-    from tent.bench.reading import Wanted
+    from tent.bench.read.reading import Wanted
 
     return Wanted(() if seeds is None else tuple(numbers(seeds)), limit, tuple(weights or ()), model or "")
 
 
 def found(suite: str, store: Path, wanted: "Wanted") -> "Grid":
     """Return a suite's grid from a store; what is damaged there is said and passed over."""
-    from tent.bench.reading import opened, read
+    from tent.bench.read.reading import opened, read
     from tent.bench.suites import named
 
     chosen = named(suite)
@@ -74,10 +74,10 @@ def found(suite: str, store: Path, wanted: "Wanted") -> "Grid":
 
 def written(grid: "Grid", made: "Table", folder: Path) -> list[Path]:
     """Write the table's forms, each beside and then renamed, and return the files."""
-    from tent.bench.forms.latex import latex
-    from tent.bench.forms.markdown import markdown
-    from tent.bench.forms.sheet import sheet
-    from tent.disk import whole
+    from tent.bench.render.latex import latex
+    from tent.bench.render.markdown import markdown
+    from tent.bench.render.sheet import sheet
+    from tent.files import whole
 
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
@@ -90,7 +90,7 @@ def written(grid: "Grid", made: "Table", folder: Path) -> list[Path]:
 
 def drawn(made: "Table", width: int) -> Group:
     """Return a table as rich shows it, in parts one under another where it is too wide, with all that is said below."""
-    from tent.bench.forms.caption import caption, remarks
+    from tent.bench.render.caption import caption, remarks
 
     heads = Text(made.corner), *(Text(line.head) for line in made.lines)
     columns = [

@@ -16,7 +16,7 @@ from tent.data.images import Labels
 from tent.data.place import alone, new_array, save_array, save_text
 from tent.data.published import Progress, Set, silent
 from tent.data.sets import named
-from tent.disk import beside
+from tent.files import beside
 
 SEVERITIES = (1, 2, 3, 4, 5)
 CHUNK = 500  # images a task: few enough for steady progress, enough to be worth a worker

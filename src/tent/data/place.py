@@ -10,8 +10,8 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import DTypeLike, NDArray
 
-from tent import disk
-from tent.disk import beside, whole
+from tent import files
+from tent.files import beside, whole
 
 
 def root(given: str | os.PathLike[str] | None = None) -> Path:
@@ -61,7 +61,7 @@ def save_text(path: Path, text: str) -> None:
 
 def alone(folder: Path) -> AbstractContextManager[None]:
     """Keep a second process from writing the same set."""
-    return disk.alone(
+    return files.alone(
         folder.parent / f".{folder.name}.lock", f"{folder}: another process is writing this set; wait for it to end"
     )
 

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tent.lean import frozen, layer, pointwise, pooling
+from tent.lean import frozen, layer_norm, pointwise, pooling
 from tent.lean.buffers import Buffers
 
 # a torch function -> ours, which takes the buffers first, and answers NotImplemented where torch's own is to be used
@@ -23,7 +23,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     F.hardswish: pointwise.hardswish,
     F.gelu: pointwise.gelu,
     F.linear: frozen.linear,
-    F.layer_norm: layer.layer_norm,
+    F.layer_norm: layer_norm.layer_norm,
     torch.conv1d: frozen.convolution(1),
     torch.conv2d: frozen.convolution(2),
     torch.conv3d: frozen.convolution(3),

@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from tent.engine.structures import mapped, tensors
 from tent.lean.buffers import Buffers
-from tent.outputs import mapped, tensors
 
 
 def dense(x: Tensor) -> bool:

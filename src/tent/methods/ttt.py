@@ -9,11 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tent import norm, ranks
-from tent.copies import mirrored, shifted
+from tent import norm
+from tent.augment import TURNS, random_flip, random_rotation, random_shift
+from tent.engine import distributed
+from tent.engine.structures import Inputs, mapped, tensors
 from tent.method import Method, Run, Seen
-from tent.outputs import Inputs, mapped, tensors
-from tent.rotations import TURNS, drawn
 from tent.select import everything
 
 
@@ -70,12 +70,12 @@ class TTT(Method):
     def drawn(self, images: Tensor, run: Run) -> tuple[Tensor, Tensor]:
         """Return copies of the images, each turned at random, and their numbers of quarter turns."""
         # by the number of the update: a reset replays them, and a batch that is not learnt from leaves no trace
-        seeds = np.random.SeedSequence((self.seed, run.updates, ranks.place(run.group)))
+        seeds = np.random.SeedSequence((self.seed, run.updates, distributed.place(run.group)))
         random = torch.Generator().manual_seed(int(seeds.generate_state(1)[0]))
         images = images.repeat_interleave(self.copies, 0)
         most = self.shift if self.shift is not None else 4 if self.copies > 1 else 0
-        images = shifted(images, most, random) if most else images
-        return drawn(mirrored(images, random) if self.mirror else images, random)
+        images = random_shift(images, most, random) if most else images
+        return random_rotation(random_flip(images, random) if self.mirror else images, random)
 
 
 def _images(inputs: Inputs) -> Tensor:

@@ -5,8 +5,8 @@ import copy
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from tent.augment import TURNS
 from tent.models.resnet import Norm, ResNet
-from tent.rotations import TURNS
 
 STAGES = ("stage1", "stage2", "stage3")
 

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 import tent
-from tent.disk import whole
+from tent.files import whole
 from tent.models.carded import CARD, WEIGHTS
 
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import torch
 
-from tent import disk
-from tent.disk import whole
+from tent import files
+from tent.files import whole
 from tent.models import carded
 from tent.models.carded import CARD, CHECKPOINT, WEIGHTS
 
 
 def alone(folder: Path) -> AbstractContextManager[None]:
     """Keep a second process out of a folder."""
-    return disk.alone(folder / ".lock", f"{folder}: another training is under way in it; wait for its end")
+    return files.alone(folder / ".lock", f"{folder}: another training is under way in it; wait for its end")
 
 
 def save_checkpoint(state: dict[str, Any], folder: Path) -> None:

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tent import rotations
+from tent import augment
 from tent.train.objective import Batch, Objective
 
 
@@ -28,7 +28,7 @@ class TTT(Objective):
 
     def forward(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Both losses, each of a pass of its own."""
-        turned, turns = rotations.drawn(batch.inputs, batch.random)
+        turned, turns = augment.random_rotation(batch.inputs, batch.random)
         rotation = model(turned.contiguous(memory_format=torch.channels_last), head="rotation").float()
         logits = model(batch.inputs).float()
         return F.cross_entropy(logits, batch.labels) + F.cross_entropy(rotation, turns), logits

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from tent import rotations
+from tent import augment
 from tent.train import quadrant
 from tent.train.objective import Batch, Objective, feature_width, target_of
 
@@ -45,7 +45,7 @@ class UDASS(Objective):
         """Make a linear head for each task."""
         width = feature_width(model, self.method)
         if "rotation" in self.tasks:
-            self.rotation = nn.Linear(width, rotations.TURNS)
+            self.rotation = nn.Linear(width, augment.TURNS)
         if "position" in self.tasks:
             self.place = nn.Linear(width, quadrant.PLACES)
 
@@ -57,7 +57,7 @@ class UDASS(Objective):
         half = n // 2
         turned, turns = batch.inputs[:0], batch.labels[:0]
         if "rotation" in self.tasks:
-            turned, turns = rotations.drawn(torch.cat([batch.inputs[:half], target[:half]]), batch.random)
+            turned, turns = augment.random_rotation(torch.cat([batch.inputs[:half], target[:half]]), batch.random)
         losses = []
         if "position" in self.tasks:
             quarters, places = quadrant.drawn(torch.cat([batch.inputs[half:], target[half:]]), batch.random)

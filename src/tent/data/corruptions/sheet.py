@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw
 
 from tent.data.corruptions.apply import CORRUPTIONS, corrupt
 from tent.data.corruptions.arrays import Images
-from tent.disk import whole
+from tent.files import whole
 
 _COLUMNS = 5
 _CAPTION = 16

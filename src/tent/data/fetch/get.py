@@ -8,7 +8,7 @@ from pathlib import Path
 from tent.data.fetch.http import download, part_of, verify
 from tent.data.place import alone
 from tent.data.published import File, Progress, Set, silent
-from tent.disk import beside
+from tent.files import beside
 
 
 def get(

@@ -1,0 +1,73 @@
+"""From the words of a case to objects: the method, what moves, whose statistics, the optimizer."""
+
+from functools import partial
+
+import torch
+from torch import nn
+
+from tent import norm, select
+from tent.adapted import Adapted, adapt
+from tent.bench.case import Case
+from tent.bench.execute.methods import METHODS
+from tent.method import Method, OptimizerFactory
+from tent.select import Select
+
+SELECTS: dict[str, Select] = {
+    "norm_affine": select.norm_affine,
+    "last_layer": select.last_layer,
+    "everything": select.everything,
+    "nothing": select.nothing,
+}
+OPTIMIZERS: dict[str, OptimizerFactory] = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
+
+
+def adapted_of(case: Case, model: nn.Module) -> Adapted:
+    """Return the model under the adaptation that a case describes."""
+    return adapt(
+        model,
+        method_of(case),
+        select=select_of(case.select),
+        stats=None if case.stats is None else norm.named(case.stats),
+        optimizer=optimizer_of(case.optimizer, case.momentum),
+        lr=case.lr,
+        steps=case.steps,
+        episodic=case.when == "episodic",
+        answers=case.answers,  # type: ignore[arg-type]  # adapt looks at it
+    )
+
+
+def method_of(case: Case) -> Method:
+    """Return the method with its options."""
+    if case.undecided:
+        raise ValueError(f"{case.method}'s {', '.join(case.undecided)} has not been chosen yet")
+    try:
+        return METHODS[case.method](**case.options)
+    except TypeError as error:
+        raise ValueError(f"{case.method} with {dict(case.options)}: {error}") from None
+
+
+def select_of(word: str | None) -> Select | None:
+    """Return what moves: a name in SELECTS, or all_but:NAME[,NAME]."""
+    if word is None:
+        return None
+    name, _, parts = word.partition(":")
+    if name == "all_but" and parts:
+        return select.all_but(*parts.split(","))
+    if word not in SELECTS:
+        raise ValueError(f"select {word!r}: choose from {', '.join(SELECTS)} and all_but:NAME")
+    return SELECTS[word]
+
+
+def optimizer_of(word: str | None, momentum: float | None) -> OptimizerFactory | None:
+    """Return an optimizer's class, with its momentum where one is given."""
+    if word is None:
+        if momentum is not None:
+            raise ValueError(f"momentum {momentum} without an optimizer; name sgd")
+        return None
+    if word not in OPTIMIZERS:
+        raise ValueError(f"optimizer {word!r}: choose from {', '.join(OPTIMIZERS)}")
+    if momentum is None:
+        return OPTIMIZERS[word]
+    if word != "sgd":
+        raise ValueError(f"momentum {momentum} is for sgd, not for {word}")
+    return partial(OPTIMIZERS[word], momentum=momentum)

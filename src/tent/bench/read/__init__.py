@@ -1,0 +1,1 @@
+"""From a store of results to grids and summaries."""

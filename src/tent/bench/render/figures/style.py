@@ -1,0 +1,145 @@
+"""How figures look: colours of different lightness, hatches and marks, so that they are read without colour too."""
+
+import io
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from tent.apps.run_plot import pyplot
+from tent.bench.read.terms import shown
+from tent.files import whole
+
+INK = "#1c1c1e"  # of text and lines; an SVG inside a page takes the page's own instead
+GROUND = "#fefefe"  # of what stands out from the bars; the page's own too
+SMALL, TEXT = 7.5, 9.0  # points
+LETTER = 0.062  # inches, of the small text; a generous mean
+
+
+@dataclass(frozen=True)
+class Look:
+    """A row's colour, hatch and mark, the same in every figure."""
+
+    colour: str
+    hatch: str
+    mark: str
+
+
+KNOWN: Mapping[str, Look] = {
+    "Source": Look("#c3c3c3", "", "o"),
+    "BN": Look("#2e86ab", "////", "s"),
+    "PL": Look("#f0c25a", "....", "^"),
+    "Tent": Look("#d1495b", "", "D"),
+    "Tent offline": Look("#8a2f4e", "\\\\\\\\", "v"),
+    "RG": Look("#d9c7e8", "//", "*"),
+    "UDA-SS": Look("#6d4c94", "\\\\", "d"),
+    "TTT": Look("#3f7d6b", "OO", "8"),
+    "Oracle": Look("#7a8794", "**", "H"),
+    "Oracle offline": Look("#46505a", "oO", "x"),
+}
+OTHERS = (
+    Look("#7fb7be", "xxxx", "P"),
+    Look("#5b7f3a", "----", "X"),
+    Look("#b58ac4", "", "<"),
+    Look("#e8875a", "||||", ">"),
+    Look("#4a5a8c", "++++", "h"),
+    Look("#a8c66c", "oo", "p"),
+)
+
+
+def looks(rows: Sequence[str]) -> dict[str, Look]:
+    """Return how each row is drawn: a known method as always, the rest in turn."""
+    rest = [row for row in rows if row not in KNOWN]
+    return {row: KNOWN[row] if row in KNOWN else OTHERS[rest.index(row) % len(OTHERS)] for row in rows}
+
+
+def clipped(name: str, inches: float) -> str:
+    """Return a name as it is read, cut to what fits."""
+    name = shown(name)
+    most = max(4, int(inches / LETTER + 0.01))  # room that was measured by a name is enough for it
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def canvas(width: float, height: float) -> Any:
+    """Return an empty figure of so many inches."""
+    return pyplot().figure(figsize=(width, height), facecolor=GROUND)
+
+
+def box(figure: Any, left: float, top: float, width: float, height: float) -> Any:
+    """Return an axis at a place given in inches from the figure's upper left corner."""
+    wide, high = figure.get_size_inches()
+    axis = figure.add_axes((left / wide, 1 - (top + height) / high, width / wide, height / high))
+    bare(axis)
+    return axis
+
+
+def heading(figure: Any, text: str, left: float) -> None:
+    """Write a title over a figure; `heading_height` of it is left free there."""
+    wide, high = figure.get_size_inches()
+    lines = "\n".join(_wrapped(text, wide - left))
+    figure.text(left / wide, 1 - 0.08 / high, lines, fontsize=TEXT, color=INK, va="top", linespacing=1.25)
+
+
+def heading_height(text: str, width: float) -> float:
+    """Return the inches that a title takes in a figure of that width, from its left."""
+    return 0.08 + 0.165 * len(_wrapped(text, width)) + 0.07 if text else 0.05
+
+
+def _wrapped(text: str, width: float) -> list[str]:
+    return textwrap.wrap(text, max(10, int(width / (LETTER * TEXT / SMALL))))
+
+
+def bare(axis: Any) -> None:
+    """Leave an axis its two lines, and faint ones to read values by."""
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
+    for side in ("bottom", "left"):
+        axis.spines[side].set_color(INK)
+    axis.tick_params(colors=INK, labelsize=SMALL)
+    axis.grid(axis="y", color=INK, alpha=0.15, linewidth=0.6)
+    axis.set_axisbelow(True)
+    axis.patch.set_visible(False)
+
+
+def keep(figure: Any, path: Path) -> list[Path]:
+    """Write a figure as PNG and as SVG, beside and then renamed; let it go, and return the files."""
+    files = [path.with_name(path.name + suffix) for suffix in (".png", ".svg")]
+    for file in files:
+        with whole(file) as beside:
+            _draw(figure, beside, file.suffix[1:])
+    pyplot().close(figure)
+    return files
+
+
+def inline(figure: Any, name: str, label: str) -> str:
+    """Return a figure as SVG to stand inside a page, and let it go.
+
+    It takes the page's own ink and ground, says its label to who cannot see it, and has no id that another has.
+    """
+    text = io.StringIO()
+    figure.patch.set_visible(False)
+    _draw(figure, text, "svg")
+    pyplot().close(figure)
+    body = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text.getvalue(), flags=re.DOTALL)
+    view = re.search(r'viewBox="[^"]*"', body)
+    body = body[body.index(">", body.index("<svg")) + 1 :].replace(INK, "currentColor").replace(GROUND, "var(--ground)")
+    body = re.sub(r'\bid="|href="#|url\(#', lambda found: f"{found[0]}{name}-", body)
+    body = re.sub(r' d="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), body)  # a hundredth of a point
+    width = f"max-width:{figure.get_size_inches()[0]:.2f}in"
+    return f'<svg role="img" aria-label="{escape(label)}" {view[0] if view else ""} style="{width}">{body.strip()}'
+
+
+def _draw(figure: Any, to: Any, form: str) -> None:
+    import matplotlib
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)  # a name with dollars in it is a name
+
+    # text as outlines, so that it is as wide everywhere as it was measured here; the same bits every time
+    settings: Any = {"svg.fonttype": "path", "svg.hashsalt": "tent", "hatch.linewidth": 0.7}
+    with matplotlib.rc_context(settings):
+        figure.savefig(to, dpi=150, format=form, metadata={"Date": None} if form == "svg" else None)

@@ -1,0 +1,1 @@
+"""Which case runs next, and in which worker."""

@@ -1,0 +1,164 @@
+"""The doctor: what would go wrong with this model and this batch, and what to do about it."""
+
+from collections import Counter
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from tent.adapted import Adapted, adapt
+from tent.doctor.findings import Report
+from tent.engine.eval_mode import evaluating
+from tent.engine.memory import nbytes, readable, saved
+from tent.engine.source_model import ReadOnly, unwrapped
+from tent.engine.state import Seen
+from tent.engine.structures import Inputs, Picker, finite, taken, tensors
+from tent.losses import entropy
+from tent.methods import BN, Source, Tent
+from tent.select import norm_affine, norm_layers
+
+FEW_VALUES = 64  # a mean over fewer is off by more than an eighth of a standard deviation
+DROPOUTS = ("Dropout", "DropPath", "StochasticDepth", "DropBlock")
+
+
+def doctor(model: nn.Module, *inputs: Any, logits: Picker | None = None, **kwargs: Any) -> Report:
+    """Examine a model and, if inputs are given, one step on them; the model is left as it was found."""
+    report = Report(type(model).__name__)
+    try:
+        model = unwrapped(model)
+    except ValueError as error:
+        what, _, remedy = str(error).partition("; ")
+        report.add("error", what, remedy)
+        return report
+    _layers(report, model)
+    _frozen(report, model)
+    _switches(report, model)
+    if inputs or kwargs:
+        batch = taken((inputs, kwargs))
+        _batch(report, batch)
+        _step(report, model, batch, logits)
+    return report
+
+
+def _layers(report: Report, model: nn.Module) -> None:
+    kinds = Counter(type(layer).__name__ for _, layer in norm_layers(model))
+    sizes = {name: parameter.numel() for name, parameter in model.named_parameters(remove_duplicate=False)}
+    moving, total = sum(sizes[name] for name in norm_affine(model)), sum(p.numel() for p in model.parameters())
+    report.facts["norm layers"] = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()) or "none"
+    report.facts["adapts"] = f"{moving:,} of {total:,} parameters ({moving / max(total, 1):.2%})"
+    if not kinds:
+        report.add("error", "there are no norm layers", "choose what moves: select=tent.select.last_layer")
+    elif not moving and ReadOnly(model).norms:
+        report.add("note", "the norm layers have no γ and β", "only their statistics adapt, as with tent.BN()")
+
+
+def _frozen(report: Report, model: nn.Module) -> None:
+    frozen = [name for name, layer in model.named_modules() if {"weight", "running_mean"} <= layer._buffers.keys()]
+    if frozen:
+        report.add(
+            "warning",
+            f"{len(frozen)} frozen norm layers, such as {frozen[0]!r}, keep γ, β and statistics as constants",
+            "build the model with nn.BatchNorm2d in their place (torchvision: norm_layer=nn.BatchNorm2d)",
+        )
+
+
+def _switches(report: Report, model: nn.Module) -> None:
+    drops = [name for name, layer in model.named_modules() if type(layer).__name__.startswith(DROPOUTS)]
+    if drops:
+        report.add("note", f"{len(drops)} dropout or stochastic depth layers", "they stay off while adapting")
+    if any(module.training for module in model.modules()):
+        report.add("note", "the model is in train mode", "it is run in eval mode and left as it was")
+
+
+def _batch(report: Report, batch: Inputs) -> None:
+    if not finite(batch):
+        report.add("error", "the batch holds NaN or Inf", "look at the preprocessing; such batches are not learnt from")
+    images = [t for t in tensors(batch) if t.dim() == 4]
+    if not images or not images[0].numel():
+        return
+    low, high = images[0].min().item(), images[0].max().item()
+    seen = f"the images are {images[0].dtype} from {low:.3g} to {high:.3g}".replace("torch.", "")
+    if not images[0].is_floating_point():
+        report.add("error", f"{seen}, which models do not take", "turn them into floats and normalise as in training")
+    elif low >= 0 and high > 2:
+        report.add("warning", f"{seen}: raw pixels?", "scale and normalise them as in training, by its mean and std")
+    elif low >= 0 and high <= 1:
+        report.add("note", f"{seen}: not normalised?", "if the model was trained with a mean and std, apply them")
+
+
+def _step(report: Report, model: nn.Module, batch: Inputs, logits: Picker | None) -> None:
+    method = Tent() if norm_affine(model) else BN() if ReadOnly(model).norms else Source()
+    adapted = adapt(model, method, logits=logits)
+    before = adapted.engine.readonly.fingerprint()
+    weights = [*model.parameters(), *model.buffers(), *adapted.parameters(), *tensors(batch)]
+    try:
+        with torch.inference_mode(False), evaluating(adapted.engine.readonly.modules):
+            with saved(weights) as kept:
+                seen = adapted.engine.see(batch, grad=True, observe=True)
+            _answers(report, seen.logits.detach())
+            _gradients(report, adapted, seen)
+    except (ValueError, RuntimeError, ArithmeticError, TypeError, LookupError) as error:
+        what, _, remedy = " ".join(str(error).split()).partition("; ")
+        report.add(
+            "error", f"a step failed: {what}", remedy or "call the model itself on this batch, and mend that first"
+        )
+        return
+    state = 3 * nbytes(adapted.parameters())  # γ and β, and Adam's two moments of each
+    report.facts["memory of a step"] = f"{readable(kept.bytes)} of activations, {readable(state)} of state"
+    _statistics(report, adapted, seen)
+    if adapted.engine.readonly.fingerprint() != before:
+        report.add("warning", "the model writes to its own buffers when it is called", "adapt a copy, if that matters")
+
+
+def _answers(report: Report, logits: Tensor) -> None:
+    report.facts["answers"] = f"logits of shape {tuple(logits.shape)}, {logits.shape[1]} classes"
+    if not logits.isfinite().all():
+        report.add("error", "the model's outputs are not finite", "look at the weights and the input's scale")
+    elif logits.min() >= 0 and (logits.sum(1) - 1).abs().max() < 1e-3:
+        report.add(
+            "error",
+            "the outputs are probabilities, where logits are expected",
+            "take the softmax out of the model, or pass adapt(model, logits=lambda p: p.log())",
+        )
+
+
+def _gradients(report: Report, adapted: Adapted, seen: Seen) -> None:
+    params = dict(adapted.named_parameters())
+    if not params:
+        return
+    if not seen.logits.requires_grad:
+        report.add("error", "no gradient reaches γ and β", "run the model without torch.no_grad() inside its forward")
+        return
+    with torch.enable_grad():
+        adapted.engine.run.backward(entropy(seen.logits).mean())
+    unmet = [name for name, param in params.items() if param.grad is None]
+    if unmet:
+        report.add(
+            "warning",
+            f"{len(unmet)} of {len(params)} norm parameters, such as {unmet[0]!r}, had no part in the answer",
+            "they are unused, or used out of sight; they will not adapt",
+        )
+
+
+def _statistics(report: Report, adapted: Adapted, seen: Seen) -> None:
+    norms, met = adapted.engine.readonly.norms, seen.moments
+    hidden = [name for name in norms if name not in met]
+    if hidden:
+        report.add(
+            "warning",
+            f"{len(hidden)} of {len(norms)} layers with running statistics, such as {hidden[0]!r}, did not call "
+            "batch_norm: they normalise by hand, or are unused",
+            "make them call torch.nn.functional.batch_norm, or accept that they keep the source's statistics",
+        )
+    if not met:
+        return
+    name = min(met, key=lambda layer: met[layer].values)
+    values, samples = met[name].values, len(tensors(seen.inputs)[0])
+    report.facts["statistics"] = f"from {values} values a channel at the least, in {name!r}"
+    if values < FEW_VALUES:
+        report.add(
+            "warning",
+            f"{name!r} has {values} values a channel ({samples} samples of {values // samples} positions), "
+            "whose statistics are noisy",
+            f"bring batches of {-(-FEW_VALUES * samples // values)} or more, or pass stats=tent.norm.Prior(16)",
+        )

@@ -1,0 +1,61 @@
+"""The demo is the real run: shipped weights, shipped images, corruptions made on the spot."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command import tent
+from PIL import Image
+
+from tent.apps.demo import FIVE, demo, types_of
+from tent.apps.poster import poster
+from tent.data.corruptions import BENCHMARK
+from tent.data.sample import sample
+
+
+def plain(batches, what, count):  # type: ignore[no-untyped-def]
+    return batches
+
+
+def test_the_sample_is_balanced_and_named() -> None:
+    images = sample()
+    assert len(images) == 2000
+    assert np.bincount(images.labels).tolist() == [200] * 10
+    assert images.class_names[3] == "cat"
+    folder = Path(__file__).parents[2] / "src/tent/data/sample"
+    assert sum(path.stat().st_size for path in folder.glob("cifar10.*")) <= 4_000_000
+    assert "CIFAR-10 test set" in (folder / "cifar10.json").read_text()
+
+
+@pytest.mark.real_data
+def test_the_sample_is_the_first_200_of_each_class(real_data: Path) -> None:
+    pixels, labels = (
+        np.load(real_data / "cifar10" / f"test_{part}.npy", mmap_mode="r") for part in ("images", "labels")
+    )
+    first = np.sort(np.concatenate([np.flatnonzero(labels == c)[:200] for c in range(10)]))
+    images = sample()
+    assert np.array_equal(images.fetch(np.arange(2000)), pixels[first])
+    assert np.array_equal(images.labels, labels[first])
+
+
+@pytest.mark.timeout(900)
+def test_tent_beats_bn_beats_source_on_the_mean_of_the_fifteen_types(tmp_path: Path) -> None:
+    shown = demo(plain, 0, types_of(True))
+    assert tuple(shown.labels) == BENCHMARK
+    source, bn, adapted = (shown.mean(name) for name in ("source", "BN", "Tent"))
+    assert bn < source - 0.05
+    assert adapted < bn - 0.005
+    poster(shown, tmp_path / "demo.png")
+    with Image.open(tmp_path / "demo.png") as picture:
+        assert picture.size[0] > 1000
+
+
+def test_the_command_says_where_its_picture_cannot_go(tmp_path: Path) -> None:
+    ran = tent(tmp_path, "demo", "--out", "no/where.png")
+    assert ran.returncode == 2
+    assert ran.stderr.strip() == "tent: no/where.png: its folder is not there; make it first"
+
+
+def test_the_five_are_of_the_fifteen() -> None:
+    assert set(FIVE) < set(BENCHMARK)
+    assert types_of(False) is FIVE
