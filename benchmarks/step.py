@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 import tent
 from tent.engine.memory import readable, saved
-from tent.files import whole
+from tent.files import atomic_write
 from tent.train.card import hardware, versions
 
 WARM_UP = 2  # rounds that are not counted
@@ -153,7 +153,7 @@ def main() -> None:
         print(shown(name, report["networks"][name]), flush=True)
     for process in (plain, keeping):
         process.pipe.send(None)
-    with whole(options.out) as path:
+    with atomic_write(options.out) as path:
         path.write_text(json.dumps(report, indent=1) + "\n")
 
 

@@ -166,8 +166,8 @@ def test_statistics_that_are_not_finite_are_not_remembered() -> None:
 def test_no_graph_is_kept_between_batches() -> None:
     adapted = tent.adapt(made("conv"), steps=2)
     adapted(batches(1)[0])
-    assert adapted.engine.run.again is None
-    assert adapted.engine.run.forward is None
+    assert adapted.engine.state.again is None
+    assert adapted.engine.state.forward is None
     assert all(p.grad is None for p in adapted.parameters())
 
 

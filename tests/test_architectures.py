@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from toys import Photograph
 
 import tent
-from tent.engine.structures import tensors
+from tent.engine.structures import list_tensors
 
 TIMM = {
     "resnet10t": 64,
@@ -123,14 +123,14 @@ def hold(model: nn.Module, *args: Tensor, **kwargs: Tensor) -> None:
     source = model.state_dict()
     still = [name for name, p in adapted.named_parameters() if torch.equal(p, source[name])]
     assert len(still) <= 0.35 * len(list(adapted.named_parameters())), still
-    assert not any(t.requires_grad for t in tensors(first))
+    assert not any(t.requires_grad for t in list_tensors(first))
     assert type(first[0]) is type(model.eval()(*args, **kwargs))
     model.train()
     adapted.reset()
     again = [adapted(*args, **kwargs) for _ in range(2)]
-    for one, two in zip(tensors(first), tensors(again), strict=True):
+    for one, two in zip(list_tensors(first), list_tensors(again), strict=True):
         assert torch.equal(one, two)
-    assert not torch.equal(tensors(first[0])[-1], tensors(first[1])[-1])
+    assert not torch.equal(list_tensors(first[0])[-1], list_tensors(first[1])[-1])
     assert adapted.updates == 4
     assert adapted.skipped == 0
 

@@ -153,10 +153,10 @@ def test_a_failed_write_leaves_the_old_file(adapted: tent.Adapted, tmp_path, mon
 def test_the_fingerprint_sees_every_value_and_is_computed_once() -> None:
     net = made("conv")
     adapted = tent.adapt(net)
-    first = adapted.engine.readonly.fingerprint()
-    assert first == fingerprint(net) == adapted.engine.readonly.fingerprint()
+    first = adapted.engine.source.fingerprint()
+    assert first == fingerprint(net) == adapted.engine.source.fingerprint()
     net[1].running_mean[3] += 1e-6
-    assert adapted.engine.readonly.fingerprint() == fingerprint(net) != first
+    assert adapted.engine.source.fingerprint() == fingerprint(net) != first
     assert fingerprint(made("conv")) == first
     assert fingerprint(nn.Linear(2, 2)) != first
 

@@ -52,7 +52,7 @@ def test_a_method_of_ones_own_takes_a_few_lines() -> None:
 
     adapted = tent.adapt(made("conv"), Sharpen())
     adapted(batches(1)[0])
-    assert adapted.engine.run.memory == {"count": 1}
+    assert adapted.engine.state.memory == {"count": 1}
     assert [name for name, _ in adapted.named_parameters()] == ["10.weight", "10.bias"]
 
 
@@ -69,7 +69,7 @@ def test_a_step_of_several_passes_is_undone_whole_when_it_fails() -> None:
     with pytest.warns(RuntimeWarning, match="not finite"):
         adapted(batches(1)[0])
     assert all(torch.equal(before[name], tensor) for name, tensor in adapted.state_dict().items())
-    assert adapted.engine.run.memory == {}
+    assert adapted.engine.state.memory == {}
     assert not adapted.engine.optimizer.state_dict()["state"]
 
 

@@ -8,7 +8,15 @@ from torch import Tensor, nn
 from transformers.modeling_outputs import ImageClassifierOutput, TokenClassifierOutput
 
 import tent
-from tent.engine.structures import batch_inputs, detached, empty, finite, logits_of, taken, tensors
+from tent.engine.structures import (
+    all_finite,
+    batch_inputs,
+    detach_inputs,
+    detach_output,
+    find_logits,
+    is_empty,
+    list_tensors,
+)
 
 Pair = namedtuple("Pair", "logits extra")
 
@@ -38,24 +46,24 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_tensor_comes_back_detached_in_its_own_type(shape: str) -> None:
     output = SHAPES[shape]()
-    answer = detached(output)
+    answer = detach_output(output)
     assert type(answer) is type(output)
-    assert len(tensors(answer)) == len(tensors(output)) > 0
-    for ours, theirs in zip(tensors(answer), tensors(output), strict=True):
+    assert len(list_tensors(answer)) == len(list_tensors(output)) > 0
+    for ours, theirs in zip(list_tensors(answer), list_tensors(output), strict=True):
         assert theirs.requires_grad
         assert not ours.requires_grad
         assert torch.equal(ours, theirs)
-    assert logits_of(output, ((), {})).shape == (4, 3)
+    assert find_logits(output, ((), {})).shape == (4, 3)
 
 
 def test_a_model_output_keeps_both_its_faces() -> None:
-    answer = detached(SHAPES["model-output"]())
+    answer = detach_output(SHAPES["model-output"]())
     assert answer["logits"] is answer.logits
     assert not answer.logits.requires_grad
 
 
 def test_logits_as_an_attribute() -> None:
-    assert logits_of(SimpleNamespace(logits=torch.zeros(2, 3)), ((), {})).shape == (2, 3)
+    assert find_logits(SimpleNamespace(logits=torch.zeros(2, 3)), ((), {})).shape == (2, 3)
 
 
 @pytest.mark.parametrize(
@@ -70,15 +78,15 @@ def test_logits_as_an_attribute() -> None:
 )
 def test_an_output_without_logits_is_described(output: object, seen: str) -> None:
     with pytest.raises(ValueError, match=f"no logits found in .*{seen}.*logits=lambda"):
-        logits_of(output, ((), {}))
+        find_logits(output, ((), {}))
 
 
 def test_tokens_have_their_classes_last_and_padding_is_no_prediction() -> None:
     output = TokenClassifierOutput(logits=torch.randn(2, 5, 3))
     mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
-    assert logits_of(output, ((), {})).shape == (2, 3, 5)
-    assert torch.equal(logits_of(output, ((), {"attention_mask": mask})), output.logits[mask == 1])
-    assert logits_of(torch.randn(2, 5, 3), ((), {"attention_mask": mask})).shape == (2, 5, 3)
+    assert find_logits(output, ((), {})).shape == (2, 3, 5)
+    assert torch.equal(find_logits(output, ((), {"attention_mask": mask})), output.logits[mask == 1])
+    assert find_logits(torch.randn(2, 5, 3), ((), {"attention_mask": mask})).shape == (2, 5, 3)
 
 
 def test_one_class_is_refused_with_the_way_out() -> None:
@@ -101,7 +109,7 @@ def test_methods_without_a_loss_need_no_logits() -> None:
 def test_inputs_lose_their_history() -> None:
     with torch.inference_mode():
         born = torch.zeros(2)
-    args, kwargs = taken(((torch.zeros(2, requires_grad=True), [born]), {"x": born, "n": 3}))
+    args, kwargs = detach_inputs(((torch.zeros(2, requires_grad=True), [born]), {"x": born, "n": 3}))
     assert not args[0].requires_grad
     assert not args[1][0].is_inference()
     assert kwargs["n"] == 3
@@ -109,16 +117,16 @@ def test_inputs_lose_their_history() -> None:
 
 def test_masks_may_hold_infinities() -> None:
     bad = torch.tensor([0.0, -torch.inf])
-    assert finite(((), {"attention_mask": bad}))
-    assert not finite(((bad,), {}))
-    assert not finite(((), {"pixel_values": bad}))
-    assert finite(((torch.tensor([1, 2]),), {}))
+    assert all_finite(((), {"attention_mask": bad}))
+    assert not all_finite(((bad,), {}))
+    assert not all_finite(((), {"pixel_values": bad}))
+    assert all_finite(((torch.tensor([1, 2]),), {}))
 
 
 def test_empty_is_when_there_is_no_sample() -> None:
-    assert empty(((torch.zeros(0, 3),), {}))
-    assert not empty(((torch.zeros(2, 0),), {}))
-    assert not empty(((3,), {}))
+    assert is_empty(((torch.zeros(0, 3),), {}))
+    assert not is_empty(((torch.zeros(2, 0),), {}))
+    assert not is_empty(((3,), {}))
 
 
 @pytest.mark.parametrize(

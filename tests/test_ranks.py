@@ -14,7 +14,7 @@ from toys import batches, made
 
 import tent
 from tent import norm
-from tent.engine.state import Run
+from tent.engine.state import State
 
 BAD = 2  # the batch whose second half is spoilt
 
@@ -64,7 +64,7 @@ def part(rank: int, folder: str) -> None:
     raised = []
     for losses in ((torch.nan, 1e3), (1.0, 1e3)):  # one rank's loss is not finite, then each of them is
         param = torch.ones(3, requires_grad=True)
-        run = Run({"w": param}, group=dist.group.WORLD, scale=2.0**126)
+        run = State({"w": param}, group=dist.group.WORLD, scale=2.0**126)
         try:
             run.backward((param * losses[rank]).sum())
         except ArithmeticError as error:

@@ -14,9 +14,9 @@ from torch.optim import Optimizer
 from tent.delta import Delta
 from tent.engine.engine import Engine
 from tent.engine.eval_mode import evaluating
-from tent.engine.execution import path_of
-from tent.engine.source_model import ReadOnly
-from tent.engine.structures import Picker, batch_inputs, detached, taken
+from tent.engine.execution import choose_execution
+from tent.engine.source_model import SourceModel
+from tent.engine.structures import Picker, batch_inputs, detach_inputs, detach_output
 from tent.export import bake
 from tent.lean.optimizer import fused
 from tent.method import Answers, Method, OptimizerFactory
@@ -37,7 +37,7 @@ class Adapted(nn.Module):
     @property
     def source(self) -> nn.Module:
         """The model that was handed in."""
-        return self.engine.readonly.model
+        return self.engine.source.model
 
     @property
     def updates(self) -> int:
@@ -52,19 +52,19 @@ class Adapted(nn.Module):
     @property
     def loss(self) -> float | None:
         """The loss of the last update since the last reset."""
-        return self.engine.run.loss
+        return self.engine.state.loss
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Answer as the model does, detached, and adapt behind the answer."""
         with self._at_work():
-            batch = taken((inputs, kwargs))
+            batch = detach_inputs((inputs, kwargs))
             if self._paused:
-                seen = self.engine.see(batch)
+                seen = self.engine.forward(batch)
             else:
                 if self.episodic:
                     self.engine.reset()
                 seen = self.engine.adapt(batch, self.answers)
-            return self.engine.path.answer(batch, detached(self.engine.method.answer(seen)))
+            return self.engine.execution.answer(batch, detach_output(self.engine.method.answer(seen)))
 
     def fit(self, batches: Iterable[Any], epochs: int = 1) -> "Adapted":
         """Adapt over a whole target set first: offline; then answer under `paused()`.
@@ -80,7 +80,7 @@ class Adapted(nn.Module):
             for batch in batches:
                 count += 1
                 with self._at_work():
-                    self.engine.adapt(taken(batch_inputs(batch)), self.answers, wanted=False)
+                    self.engine.adapt(detach_inputs(batch_inputs(batch)), self.answers, wanted=False)
         if not count:
             raise ValueError("fit was given no batches")
         return self
@@ -101,12 +101,12 @@ class Adapted(nn.Module):
 
     def delta(self) -> Delta:
         """Return a copy of what moved and of the statistics that are remembered, and nothing else."""
-        return Delta(self.state_dict(), self.engine.readonly.fingerprint(), {"method": repr(self.engine.method)})
+        return Delta(self.state_dict(), self.engine.source.fingerprint(), {"method": repr(self.engine.method)})
 
     def load_delta(self, delta: Delta | str | os.PathLike[str]) -> None:
         """Take over a delta, or a file of one, made on the same source model; the optimizer starts anew."""
         delta = delta if isinstance(delta, Delta) else Delta.load(delta)
-        ours = self.engine.readonly.fingerprint()
+        ours = self.engine.source.fingerprint()
         if delta.source != ours:
             raise ValueError(
                 f"the delta was made on another model ({delta.source[:12]}) than this {type(self.source).__name__} "
@@ -122,19 +122,19 @@ class Adapted(nn.Module):
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """Return the delta's tensors: what moved, under its names in the source model's own state_dict."""
         with self._lock:
-            tensors = {prefix + name: tensor for name, tensor in self.engine.run.tensors().items()}
+            tensors = {prefix + name: tensor for name, tensor in self.engine.state.tensors().items()}
         return tensors if destination is None else destination.update(tensors)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Take a delta's tensors over; what is not among them goes back to the source."""
         run, optimizer = self.engine.fresh()
-        run.put(state_dict, self.engine.readonly.norms if self.engine.stats.remembers else ())
+        run.put(state_dict, self.engine.source.norms if self.engine.stats.remembers else ())
         with self._lock:
-            self.engine.run, self.engine.optimizer = run, optimizer
+            self.engine.state, self.engine.optimizer = run, optimizer
 
     def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Any]]:
         """Yield what moves; the source's own parameters are not this module's."""
-        yield from self.engine.run.params.items()
+        yield from self.engine.state.params.items()
 
     def extra_repr(self) -> str:
         """Describe the adaptation in a line."""
@@ -145,11 +145,11 @@ class Adapted(nn.Module):
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
-        with self._lock, torch.inference_mode(False), evaluating(self.engine.readonly.modules):
+        with self._lock, torch.inference_mode(False), evaluating(self.engine.source.modules):
             try:
                 yield
             finally:
-                self.engine.path.ended()
+                self.engine.execution.ended()
 
     def _apply(self, fn: Any, recurse: bool = True) -> "Adapted":
         for tensor in [p.detach() for p in self.source.parameters()][:1]:
@@ -205,17 +205,17 @@ def adapt(
     answers = method.answers if answers is None else answers
     if answers not in ("before", "after"):
         raise ValueError(f"answers must be 'before' or 'after' the update, got {answers!r}")
-    readonly, stats = ReadOnly(model), stats or method.stats
-    names = readonly.chosen((select or method.select)(readonly.model))
-    readonly.require_anything_to_adapt(names, stats, select or method.select)
+    source, stats = SourceModel(model), stats or method.stats
+    names = source.chosen((select or method.select)(source.model))
+    source.require_anything_to_adapt(names, stats, select or method.select)
     if episodic and names and steps == 1 and answers == "before":
         raise ValueError(
             "episodic with one step and answers before the update would never show the update; "
             "pass answers='after' or steps=2 or more"
         )
-    factory, path = _factory(optimizer or method.optimizer, lr), path_of(readonly.model, lean, precision)
+    factory, execution = _factory(optimizer or method.optimizer, lr), choose_execution(source.model, lean, precision)
     factory = fused(factory) if lean else factory
-    return Adapted(Engine(readonly, method, names, stats, factory, steps, logits, path), episodic, answers)
+    return Adapted(Engine(source, method, names, stats, factory, steps, logits, execution), episodic, answers)
 
 
 def _factory(optimizer: OptimizerFactory, lr: float | None) -> OptimizerFactory:

@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from tent.files import whole
+from tent.files import atomic_write
 
 FORMAT = "tent-delta-1"
 
@@ -42,7 +42,7 @@ class Delta:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a safetensors file, beside and then renamed: it is there whole or not at all."""
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.tensors.items()}
-        with whole(path) as beside:
+        with atomic_write(path) as beside:
             save_file(tensors, beside, {**self.about, "format": FORMAT, "source": self.source})
 
     @staticmethod

@@ -9,21 +9,21 @@ from torch import nn
 
 from tent.engine.engine import Engine
 from tent.engine.mode import Moments
-from tent.engine.structures import batch_inputs, taken
+from tent.engine.structures import batch_inputs, detach_inputs
 
 
 def bake(engine: Engine, batches: Iterable[Any] | None) -> nn.Module:
     """Return an eval-mode copy that normalises by the statistics of these batches (or by the remembered ones)."""
-    moments = dict(engine.run.moments)
+    moments = dict(engine.state.moments)
     if batches is not None:
         moments |= observed(engine, batches)
-    elif engine.readonly.norms and not engine.stats.remembers and engine.stats.share(1) > 0:
+    elif engine.source.norms and not engine.stats.remembers and engine.stats.share(1) > 0:
         raise ValueError("baked needs batches to take the batch norms' statistics from: adapted.baked([x])")
-    model = copy.deepcopy(engine.readonly.model).eval()
+    model = copy.deepcopy(engine.source.model).eval()
     model.zero_grad()
     parameters = dict(model.named_parameters())
     with torch.no_grad():
-        for name, param in engine.run.params.items():
+        for name, param in engine.state.params.items():
             parameters[name].copy_(param)
         _fold(model, moments, own_instances=engine.stats.share(1) == 1.0)
     return model
@@ -34,7 +34,7 @@ def observed(engine: Engine, batches: Iterable[Any]) -> dict[str, Moments]:
     pooled: dict[str, list[Moments]] = {}
     count = 0
     for count, batch in enumerate(batches, 1):  # noqa: B007
-        for name, moments in engine.see(taken(batch_inputs(batch)), observe=True).moments.items():
+        for name, moments in engine.forward(detach_inputs(batch_inputs(batch)), observe=True).moments.items():
             pooled.setdefault(name, []).append(moments)
     if not count:
         raise ValueError("baked was given no batches")

@@ -1,4 +1,4 @@
-"""Disk: files that are whole or not there at all, and places that one process writes to at a time."""
+"""Files that are whole or not there at all, and places that one process writes to at a time."""
 
 import os
 import tempfile
@@ -6,47 +6,47 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import FileLock, Timeout
 
-def beside(path: Path) -> Path:
-    """Return the name under which the one process that writes a file makes it before it takes its own."""
+
+def partial_path(path: Path) -> Path:
+    """Return the name under which the only process that writes a file makes it, before the file takes its own."""
     return path.with_name(f".{path.name}.making")
 
 
 @contextmanager
-def whole(path: str | os.PathLike[str], making: Path | None = None) -> Iterator[Path]:
+def atomic_write(path: str | os.PathLike[str], partial: Path | None = None) -> Iterator[Path]:
     """Hand out a name beside the path, and rename it into place once the file is written and on disk.
 
     Args:
-        making: the name to hand out; one that no other process has, unless given.
+        partial: the name to hand out; one that no other process has, unless given.
     """
     path = Path(path)
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path}: its folder is not there; make it first")
-    making = making or _unused(path)
+        raise FileNotFoundError(f"{path}: its folder does not exist; create it first")
+    partial = partial or _unused(path)
     try:
-        yield making
-        with making.open("rb+") as file:
+        yield partial
+        with partial.open("rb+") as file:
             os.fsync(file.fileno())
-        os.replace(making, path)
+        os.replace(partial, path)
     finally:
-        making.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
 
 
 @contextmanager
-def alone(lock: Path, busy: str) -> Iterator[None]:
-    """Keep other processes out while the lock is held, saying why; it ends with the process, however that ends."""
+def lock(path: Path, busy: str) -> Iterator[None]:
+    """Keep other processes out while the lock is held, or raise with this message; it ends with its process."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    held = FileLock(path)
     try:
-        import fcntl
-    except ImportError:  # no such lock on windows: two processes at once are the user's to avoid
+        held.acquire(timeout=0)
+    except Timeout:
+        raise BlockingIOError(busy) from None
+    try:
         yield
-        return
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with lock.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BlockingIOError(busy) from None
-        yield
+    finally:
+        held.release()
 
 
 def _unused(path: Path) -> Path:

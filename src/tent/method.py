@@ -9,19 +9,19 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from tent import norm
-from tent.engine.state import Run, Seen
+from tent.engine.state import ForwardPass, State
 from tent.select import Select, nothing
 
 OptimizerFactory: TypeAlias = Callable[..., Optimizer]
 Answers: TypeAlias = Literal["before", "after"]  # the update
 
-__all__ = ["Answers", "Method", "OptimizerFactory", "Run", "Seen"]
+__all__ = ["Answers", "ForwardPass", "Method", "OptimizerFactory", "State"]
 
 
 class Method:
     """A method of adaptation; as it stands, nothing adapts.
 
-    Methods hold options only and are shared freely: what an adaptation remembers is in its Run.
+    Methods hold options only and are shared freely: what an adaptation remembers is in its State.
     """
 
     select: Select = staticmethod(nothing)
@@ -30,14 +30,14 @@ class Method:
     answers: Answers = "before"
     own_pass: bool = True  # whether a step learns from a pass on the batch itself; if not, by run.look from others
 
-    def start(self, model: nn.Module, params: dict[str, Tensor], run: Run) -> None:
+    def start(self, model: nn.Module, params: dict[str, Tensor], run: State) -> None:
         """Prepare the run's memory, at birth and at every reset."""
 
-    def loss(self, seen: Seen, run: Run) -> Tensor | None:
+    def loss(self, seen: ForwardPass, run: State) -> Tensor | None:
         """Return the scalar to minimise; None makes no update."""
         return None
 
-    def step(self, seen: Seen, run: Run, optimizer: Optimizer) -> None:
+    def step(self, seen: ForwardPass, run: State, optimizer: Optimizer) -> None:
         """Make one update: backward, step, zero."""
         loss = self.loss(seen, run)
         if loss is None and run.group is not None:
@@ -47,7 +47,7 @@ class Method:
             optimizer.step()
             optimizer.zero_grad()
 
-    def answer(self, seen: Seen) -> Any:
+    def answer(self, seen: ForwardPass) -> Any:
         """Return what the caller gets, in the model's own type."""
         return seen.output
 

@@ -87,19 +87,19 @@ def test_bytes_that_are_no_text_are_damage_too(store: Store, lines: list[str]) -
 def test_a_damaged_file_that_is_being_run_again_is_left_to_that_run(store: Store, lines: list[str]) -> None:
     store.put(RESULT)
     store.path(CASE).write_text("{")
-    with store.alone(CASE):
+    with store.lock(CASE):
         assert store.get(CASE) is None
     assert store.path(CASE).exists()
     assert not lines
 
 
 def test_two_cannot_run_a_case_at_once_but_other_cases(store: Store) -> None:
-    with store.alone(CASE):
-        with pytest.raises(BlockingIOError, match="another process is running this case"), store.alone(CASE):
+    with store.lock(CASE):
+        with pytest.raises(BlockingIOError, match="another process is running this case"), store.lock(CASE):
             pass
-        with store.alone(replace(CASE, seed=1)):
+        with store.lock(replace(CASE, seed=1)):
             pass
-    with store.alone(CASE):
+    with store.lock(CASE):
         pass
 
 

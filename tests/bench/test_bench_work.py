@@ -21,7 +21,6 @@ from tent.bench.schedule.plan import Plan, Task, plan
 from tent.bench.schedule.workers import work
 from tent.bench.store import Store
 from tent.bench.suite import Cell, Choice, Suite
-from tent.files import alone
 
 CASES = len(tiny.ROWS) * len(tiny.COLUMNS)
 
@@ -90,7 +89,7 @@ def held(folder: Path) -> bool:
     """Tell whether any process has a case under way."""
     for lock in (folder / "results" / ".locks").glob("*.lock"):
         try:
-            with alone(lock, "held"):
+            with lock(lock, "held"):
                 pass
         except BlockingIOError:
             return True

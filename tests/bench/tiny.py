@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tent.bench import attempt
+from tent.bench.schedule import attempt
 from tent.bench.case import Case, Data
 from tent.bench.execute.adapted_cache import Lessons
 from tent.bench.execute.run import run

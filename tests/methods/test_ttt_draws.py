@@ -5,7 +5,7 @@ from torch import Tensor
 from toys import alike, batches, made
 
 import tent
-from tent.engine.state import Run
+from tent.engine.state import State
 
 GROUP_NORM = "group-norm-two-heads"
 
@@ -18,11 +18,11 @@ def test_the_seed_decides_what_is_drawn_and_nothing_else_does() -> None:
     assert torch.equal(torch.get_rng_state(), before)
     assert alike(one, same)
     assert not alike(one, other)
-    assert one.engine.run.memory == {}
+    assert one.engine.state.memory == {}
 
 
 def test_every_update_draws_anew_and_the_draws_are_even() -> None:
-    method, run, images = tent.TTT(), Run({}), torch.rand(8, 3, 4, 4)
+    method, run, images = tent.TTT(), State({}), torch.rand(8, 3, 4, 4)
     turns = []
     for run.updates in range(400):
         turns.append(method.drawn(images, run)[1])
@@ -31,7 +31,7 @@ def test_every_update_draws_anew_and_the_draws_are_even() -> None:
 
 
 def test_copies_are_shifted_and_a_batch_is_not() -> None:
-    run, images = Run({}), torch.rand(2, 3, 8, 8)
+    run, images = State({}), torch.rand(2, 3, 8, 8)
 
     def upright(method: tent.TTT) -> Tensor:
         turned, turns = method.drawn(images, run)

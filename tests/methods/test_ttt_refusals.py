@@ -78,4 +78,4 @@ def test_a_run_looks_only_while_it_learns() -> None:
     adapted = tent.adapt(made(GROUP_NORM), tent.TTT())
     adapted(batches(1)[0])
     with pytest.raises(RuntimeError, match="only while it learns from a batch"):
-        adapted.engine.run.look(batches(1)[0])
+        adapted.engine.state.look(batches(1)[0])

@@ -23,7 +23,7 @@ def out(tmp_path):
     return tmp_path / "runs" / "one"
 
 
-class Seen(CrossEntropy):
+class ForwardPass(CrossEntropy):
     """Cross-entropy that notes the shapes it sees, and may stop a run."""
 
     def __init__(self, stop: int = 100) -> None:
@@ -31,7 +31,7 @@ class Seen(CrossEntropy):
         self.stop, self.shapes = stop, []
 
     def __repr__(self) -> str:
-        return "Seen()"
+        return "ForwardPass()"
 
     def forward(self, model, batch):
         self.shapes.append(tuple(batch.inputs.shape))
@@ -41,7 +41,7 @@ class Seen(CrossEntropy):
 
 
 def test_every_batch_has_the_size_and_the_card_says_so(root, out):
-    objective = Seen()
+    objective = ForwardPass()
     card = train(SIZED, out, root=root, objective=objective)
     assert objective.shapes == [(32, 3, 12, 12)] * 3
     written = json.loads((out / "card.json").read_text())
@@ -72,10 +72,10 @@ def test_the_error_on_the_card_is_that_on_resized_test_images(root, out):
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_bits(root, out, tmp_path):
-    whole = train(SIZED, tmp_path / "whole", root=root, objective=Seen())
+    whole = train(SIZED, tmp_path / "whole", root=root, objective=ForwardPass())
     with pytest.raises(KeyboardInterrupt):
-        train(SIZED, out, root=root, objective=Seen(stop=2), every=0)
-    rest = Seen()
+        train(SIZED, out, root=root, objective=ForwardPass(stop=2), every=0)
+    rest = ForwardPass()
     assert train(SIZED, out, root=root, objective=rest)["weights_sha256"] == whole["weights_sha256"]
     assert len(rest.shapes) == 2
 
@@ -108,7 +108,7 @@ def test_a_folder_of_images_of_many_sizes_can_be_trained_on(out, tmp_path):
         pixels = random.integers(0, 256, (8 + place, 30 - place, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(folder / f"{place}.png")
     recipe = Recipe("r26", f"folder:{tmp_path / 'photos'}", epochs=1, batch=12, precision="float32", size=16)
-    objective = Seen()
+    objective = ForwardPass()
     card = train(recipe, out, objective=objective)
     assert objective.shapes == [(12, 3, 16, 16)] * 2
     assert (card["classes"], card["test_images"]) == (2, 24)

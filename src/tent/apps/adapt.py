@@ -13,7 +13,7 @@ from tent.apps.predictions import FORMATS, write_predictions
 from tent.apps.run_plot import plot
 from tent.data import Stream, load
 from tent.data.images import Images
-from tent.files import whole
+from tent.files import atomic_write
 from tent.method import Answers, Method
 from tent.models import zoo
 from tent.models.entry import Entry
@@ -65,7 +65,7 @@ class Job:
         plot(kept, f"{entry.name} on {stream.name}: {adapted.engine.method}", self.out / "summary.png")
         if self.bake:
             baked_to(adapted, stream, self.bake)
-        with whole(self.out / "summary.json") as beside:
+        with atomic_write(self.out / "summary.json") as beside:
             beside.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
         return summary
 

@@ -6,7 +6,7 @@ from typing import Any
 from tent.adapted import Adapted, adapt
 from tent.apps.record import Record, names_of
 from tent.data.stream import Batch, Stream
-from tent.engine.structures import logits_of
+from tent.engine.structures import find_logits
 from tent.methods import Source
 from tent.models.entry import Entry
 
@@ -19,14 +19,14 @@ def record(entry: Entry, adapted: Adapted, stream: Stream, epochs: int, track: T
         adapted.fit(track(stream, f"learning, epoch {epoch + 1} of {epochs}", len(stream)))
     source, kept = adapt(entry.model, Source()), None
     for x, y in track(stream, "answering" if epochs else "adapting", len(stream)):
-        before = logits_of(source(x), ((x,), {}))
+        before = find_logits(source(x), ((x,), {}))
         kept = kept or Record(_names(entry, stream, before.shape[1]))
         if epochs:
             with adapted.paused():
                 after = adapted(x)
         else:
             after = adapted(x)
-        kept.add(before, logits_of(after, ((x,), {})), y)
+        kept.add(before, find_logits(after, ((x,), {})), y)
     if kept is None:
         raise ValueError(f"{stream.name}: no images to adapt to")
     return kept

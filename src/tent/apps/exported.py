@@ -8,7 +8,7 @@ import torch
 
 from tent.adapted import Adapted
 from tent.data.stream import Stream
-from tent.files import whole
+from tent.files import atomic_write
 
 BATCHES = 20  # enough to pool statistics from; more would change little
 
@@ -28,7 +28,7 @@ def baked_to(adapted: Adapted, stream: Stream, path: Path) -> None:
     x, _ = next(iter(stream))
     x = x if len(x) > 1 else torch.cat([x, x])  # one image would make the size of a batch a constant
     n = torch.export.Dim("batch", min=1)
-    with whole(path) as beside, warnings.catch_warnings():
+    with atomic_write(path) as beside, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporters' own, about their own insides
         if format_of(path) == "pt2":
             with beside.open("wb") as file:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tent.apps.record import Record
 from tent.data.stream import Stream
-from tent.files import whole
+from tent.files import atomic_write
 
 FORMATS = ("csv", "parquet")
 COLUMNS = ("file", "class", "name", "confidence", "entropy", "class_before", "label")
@@ -17,7 +17,7 @@ COLUMNS = ("file", "class", "name", "confidence", "entropy", "class_before", "la
 def write_predictions(record: Record, stream: Stream, path: Path) -> None:
     """Write every image's answer, in the stream's order; the ending of the file's name chooses the format."""
     if path.suffix == ".csv":
-        with whole(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
+        with atomic_write(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(COLUMNS)
             writer.writerows(_rows(record, stream))
@@ -49,5 +49,5 @@ def _parquet(record: Record, stream: Stream, path: Path) -> None:
         table[name] = tuple(float(value) for value in table[name])
     if not record.labels:
         table["label"] = (None,) * len(columns[0])
-    with whole(path) as beside:
+    with atomic_write(path) as beside:
         pyarrow.parquet.write_table(pyarrow.table({name: list(values) for name, values in table.items()}), beside)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tent.apps.record import Record
-from tent.files import whole
+from tent.files import atomic_write
 
 BEFORE, AFTER = "#8a8a8a", "#d1495b"
 
@@ -41,7 +41,7 @@ def plot(record: Record, title: str, path: Path) -> None:
 
 def save(figure: Any, path: Path) -> None:
     """Write a figure beside and rename it, and let it go."""
-    with whole(path) as beside:
+    with atomic_write(path) as beside:
         figure.savefig(beside, dpi=130, format=path.suffix[1:] or "png")
     pyplot().close(figure)
 

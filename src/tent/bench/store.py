@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tent.bench.case import Case
 from tent.bench.result import Result
-from tent.files import alone, whole
+from tent.files import atomic_write, lock
 
 LOCKS = ".locks"
 NAME = re.compile(r"[0-9a-f]{24}\.json")
@@ -41,7 +41,7 @@ class Store:
     def put(self, result: Result) -> None:
         """Keep a result; a failure of the same case from before its hashes were known goes."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with whole(path := self.path(result.case)) as beside:
+        with atomic_write(path := self.path(result.case)) as beside:
             text = json.dumps(result.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
             beside.write_text(_folded(text) + "\n", encoding="utf-8")
         if (early := self.path(result.case.unpinned())) != path:
@@ -52,7 +52,7 @@ class Store:
         found = (self._read(path) for path in sorted(self.folder.glob("*.json")) if NAME.fullmatch(path.name))
         return [result for result in found if result is not None]
 
-    def alone(self, case: Case) -> AbstractContextManager[None]:
+    def lock(self, case: Case) -> AbstractContextManager[None]:
         """Keep every other process from running this case."""
         return self._alone(self.path(case))
 
@@ -61,7 +61,7 @@ class Store:
         if not (ignore := locks / ".gitignore").is_file():
             locks.mkdir(parents=True, exist_ok=True)
             ignore.write_text("*\n", encoding="utf-8")
-        return alone(locks / f"{path.stem}.lock", f"{path.stem}: another process is running this case")
+        return lock(locks / f"{path.stem}.lock", f"{path.stem}: another process is running this case")
 
     def _read(self, path: Path) -> Result | None:
         try:

@@ -17,7 +17,7 @@ def report(
     from tent.bench.read.reading import grids, opened
     from tent.bench.render.report import report as page
     from tent.bench.suites import SUITES
-    from tent.files import whole
+    from tent.files import atomic_write
 
     if not out.absolute().parent.is_dir():
         raise FileNotFoundError(f"{out}: its folder is not there; make it first")
@@ -28,7 +28,7 @@ def report(
     if not found:
         raise ValueError(f"the {len(results)} results in {store} are of no suite; run one, such as: tent bench digits")
     text = page(found, alerts)
-    with whole(out.absolute()) as beside:
+    with atomic_write(out.absolute()) as beside:
         beside.write_text(text, encoding="utf-8", newline="\n")
     tables = f"{len(found)} table{'s' if len(found) > 1 else ''}"
     typer.echo(f"{out}: {tables} of {', '.join(dict.fromkeys(grid.name for grid in found))}")

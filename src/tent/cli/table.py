@@ -77,13 +77,13 @@ def written(grid: "Grid", made: "Table", folder: Path) -> list[Path]:
     from tent.bench.render.latex import latex
     from tent.bench.render.markdown import markdown
     from tent.bench.render.sheet import sheet
-    from tent.files import whole
+    from tent.files import atomic_write
 
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for ending, text in (("md", markdown(made)), ("csv", sheet(grid)), ("tex", latex(made))):
         paths.append(folder / f"{made.name}.{ending}")
-        with whole(paths[-1]) as beside:
+        with atomic_write(paths[-1]) as beside:
             beside.write_text(text, encoding="utf-8", newline="\n")
     return paths
 

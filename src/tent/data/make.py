@@ -16,7 +16,7 @@ from tent.data.images import Labels
 from tent.data.place import alone, new_array, save_array, save_text
 from tent.data.published import Progress, Set, silent
 from tent.data.sets import named
-from tent.files import beside
+from tent.files import partial_path
 
 SEVERITIES = (1, 2, 3, 4, 5)
 CHUNK = 500  # images a task: few enough for steady progress, enough to be worth a worker
@@ -110,7 +110,7 @@ def fill(task: Task) -> int:
     clean = open_pixels(task.job.source, "fetch it again")[task.start : task.stop]
     job = task.job
     out = corrupt(np.array(clean), job.type, task.severity, seed=job.seed, start=task.start, frost=job.frost)
-    target = np.load(beside(job.file), mmap_mode="r+", allow_pickle=False)
+    target = np.load(partial_path(job.file), mmap_mode="r+", allow_pickle=False)
     target[task.row : task.row + len(clean)] = out
     return len(clean)
 

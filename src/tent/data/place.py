@@ -11,7 +11,7 @@ from numpy.lib.format import open_memmap
 from numpy.typing import DTypeLike, NDArray
 
 from tent import files
-from tent.files import beside, whole
+from tent.files import atomic_write, partial_path
 
 
 def root(given: str | os.PathLike[str] | None = None) -> Path:
@@ -38,7 +38,7 @@ def cache() -> Path:
 def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.uint8) -> Iterator[NDArray[np.uint8]]:
     """Hand out a mapped array to fill that becomes the file at the path once it is full."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path, beside(path)) as making:
+    with atomic_write(path, partial_path(path)) as making:
         array = open_memmap(making, mode="w+", dtype=np.dtype(dtype), shape=shape)
         yield array
         array.flush()
@@ -48,20 +48,20 @@ def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.uint8) -
 def save_array(path: Path, array: NDArray[np.generic]) -> None:
     """Write one array as a plain .npy file, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path) as making, making.open("wb") as file:
+    with atomic_write(path) as making, making.open("wb") as file:
         np.save(file, array, allow_pickle=False)
 
 
 def save_text(path: Path, text: str) -> None:
     """Write one text file, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path) as making:
+    with atomic_write(path) as making:
         making.write_text(text, encoding="utf-8")
 
 
 def alone(folder: Path) -> AbstractContextManager[None]:
     """Keep a second process from writing the same set."""
-    return files.alone(
+    return files.lock(
         folder.parent / f".{folder.name}.lock", f"{folder}: another process is writing this set; wait for it to end"
     )
 

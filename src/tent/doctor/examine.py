@@ -10,9 +10,9 @@ from tent.adapted import Adapted, adapt
 from tent.doctor.findings import Report
 from tent.engine.eval_mode import evaluating
 from tent.engine.memory import nbytes, readable, saved
-from tent.engine.source_model import ReadOnly, unwrapped
-from tent.engine.state import Seen
-from tent.engine.structures import Inputs, Picker, finite, taken, tensors
+from tent.engine.source_model import SourceModel, unwrapped
+from tent.engine.state import ForwardPass
+from tent.engine.structures import Inputs, Picker, all_finite, detach_inputs, list_tensors
 from tent.losses import entropy
 from tent.methods import BN, Source, Tent
 from tent.select import norm_affine, norm_layers
@@ -34,7 +34,7 @@ def doctor(model: nn.Module, *inputs: Any, logits: Picker | None = None, **kwarg
     _frozen(report, model)
     _switches(report, model)
     if inputs or kwargs:
-        batch = taken((inputs, kwargs))
+        batch = detach_inputs((inputs, kwargs))
         _batch(report, batch)
         _step(report, model, batch, logits)
     return report
@@ -48,7 +48,7 @@ def _layers(report: Report, model: nn.Module) -> None:
     report.facts["adapts"] = f"{moving:,} of {total:,} parameters ({moving / max(total, 1):.2%})"
     if not kinds:
         report.add("error", "there are no norm layers", "choose what moves: select=tent.select.last_layer")
-    elif not moving and ReadOnly(model).norms:
+    elif not moving and SourceModel(model).norms:
         report.add("note", "the norm layers have no γ and β", "only their statistics adapt, as with tent.BN()")
 
 
@@ -71,9 +71,9 @@ def _switches(report: Report, model: nn.Module) -> None:
 
 
 def _batch(report: Report, batch: Inputs) -> None:
-    if not finite(batch):
+    if not all_finite(batch):
         report.add("error", "the batch holds NaN or Inf", "look at the preprocessing; such batches are not learnt from")
-    images = [t for t in tensors(batch) if t.dim() == 4]
+    images = [t for t in list_tensors(batch) if t.dim() == 4]
     if not images or not images[0].numel():
         return
     low, high = images[0].min().item(), images[0].max().item()
@@ -87,14 +87,14 @@ def _batch(report: Report, batch: Inputs) -> None:
 
 
 def _step(report: Report, model: nn.Module, batch: Inputs, logits: Picker | None) -> None:
-    method = Tent() if norm_affine(model) else BN() if ReadOnly(model).norms else Source()
+    method = Tent() if norm_affine(model) else BN() if SourceModel(model).norms else Source()
     adapted = adapt(model, method, logits=logits)
-    before = adapted.engine.readonly.fingerprint()
-    weights = [*model.parameters(), *model.buffers(), *adapted.parameters(), *tensors(batch)]
+    before = adapted.engine.source.fingerprint()
+    weights = [*model.parameters(), *model.buffers(), *adapted.parameters(), *list_tensors(batch)]
     try:
-        with torch.inference_mode(False), evaluating(adapted.engine.readonly.modules):
+        with torch.inference_mode(False), evaluating(adapted.engine.source.modules):
             with saved(weights) as kept:
-                seen = adapted.engine.see(batch, grad=True, observe=True)
+                seen = adapted.engine.forward(batch, grad=True, observe=True)
             _answers(report, seen.logits.detach())
             _gradients(report, adapted, seen)
     except (ValueError, RuntimeError, ArithmeticError, TypeError, LookupError) as error:
@@ -106,7 +106,7 @@ def _step(report: Report, model: nn.Module, batch: Inputs, logits: Picker | None
     state = 3 * nbytes(adapted.parameters())  # γ and β, and Adam's two moments of each
     report.facts["memory of a step"] = f"{readable(kept.bytes)} of activations, {readable(state)} of state"
     _statistics(report, adapted, seen)
-    if adapted.engine.readonly.fingerprint() != before:
+    if adapted.engine.source.fingerprint() != before:
         report.add("warning", "the model writes to its own buffers when it is called", "adapt a copy, if that matters")
 
 
@@ -122,7 +122,7 @@ def _answers(report: Report, logits: Tensor) -> None:
         )
 
 
-def _gradients(report: Report, adapted: Adapted, seen: Seen) -> None:
+def _gradients(report: Report, adapted: Adapted, seen: ForwardPass) -> None:
     params = dict(adapted.named_parameters())
     if not params:
         return
@@ -130,7 +130,7 @@ def _gradients(report: Report, adapted: Adapted, seen: Seen) -> None:
         report.add("error", "no gradient reaches γ and β", "run the model without torch.no_grad() inside its forward")
         return
     with torch.enable_grad():
-        adapted.engine.run.backward(entropy(seen.logits).mean())
+        adapted.engine.state.backward(entropy(seen.logits).mean())
     unmet = [name for name, param in params.items() if param.grad is None]
     if unmet:
         report.add(
@@ -140,8 +140,8 @@ def _gradients(report: Report, adapted: Adapted, seen: Seen) -> None:
         )
 
 
-def _statistics(report: Report, adapted: Adapted, seen: Seen) -> None:
-    norms, met = adapted.engine.readonly.norms, seen.moments
+def _statistics(report: Report, adapted: Adapted, seen: ForwardPass) -> None:
+    norms, met = adapted.engine.source.norms, seen.moments
     hidden = [name for name in norms if name not in met]
     if hidden:
         report.add(
@@ -153,7 +153,7 @@ def _statistics(report: Report, adapted: Adapted, seen: Seen) -> None:
     if not met:
         return
     name = min(met, key=lambda layer: met[layer].values)
-    values, samples = met[name].values, len(tensors(seen.inputs)[0])
+    values, samples = met[name].values, len(list_tensors(seen.inputs)[0])
     report.facts["statistics"] = f"from {values} values a channel at the least, in {name!r}"
     if values < FEW_VALUES:
         report.add(

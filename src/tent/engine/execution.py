@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tent.engine.structures import Inputs, mapped
+from tent.engine.structures import Inputs, map_tensors
 from tent.lean.buffers import Buffers
 from tent.lean.frozen import costly
 from tent.lean.layout import as_usual, channels_last, convolves, is_channels_last
@@ -16,7 +16,7 @@ PRECISIONS = {"float32": None, "bfloat16": torch.bfloat16, "float16": torch.floa
 
 
 @dataclass
-class Path:
+class Execution:
     """How a model's passes are run; as it stands, as torch itself would."""
 
     buffers: Buffers | None = None
@@ -39,7 +39,7 @@ class Path:
 
     def widened(self, output: Any) -> Any:
         """Return a model's output in the type that it has without autocast."""
-        return mapped(output, self._wide) if self.dtype else output
+        return map_tensors(output, self._wide) if self.dtype else output
 
     def answer(self, inputs: Inputs, output: Any) -> Any:
         """Return an output laid out as the model itself would have done, whose inputs had their usual layout."""
@@ -54,7 +54,7 @@ class Path:
         return x.float() if x.dtype == self.dtype else x
 
 
-def path_of(model: nn.Module, lean: bool, precision: str) -> Path:
+def choose_execution(model: nn.Module, lean: bool, precision: str) -> Execution:
     """Return the best way for a model, or say why the precision is not for it."""
     if precision not in PRECISIONS:
         raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
@@ -65,4 +65,4 @@ def path_of(model: nn.Module, lean: bool, precision: str) -> Path:
     if dtype == torch.float16 and device == "cpu":
         raise ValueError("precision='float16' is for GPUs; on a CPU use precision='bfloat16'")
     last = lean and convolves(model) and (device == "cpu" or dtype is not None)  # GPUs want it for narrow types alone
-    return Path(Buffers(costly(model)) if lean and device in ("cpu", "cuda") else None, last, dtype, device)
+    return Execution(Buffers(costly(model)) if lean and device in ("cpu", "cuda") else None, last, dtype, device)

@@ -9,14 +9,14 @@ from torch.nn.parallel import DataParallel, DistributedDataParallel
 
 from tent.delta import fingerprint
 from tent.engine import distributed
-from tent.engine.execution import Path
+from tent.engine.execution import Execution
 from tent.engine.mode import Forward, Mode, Moments
 from tent.engine.structures import Inputs
 from tent.norm import Source, Stats
 from tent.select import Select, last_layer, nothing
 
 
-class ReadOnly:
+class SourceModel:
     """A model and the places of its parameters and norm layers; places are looked into anew at every pass."""
 
     def __init__(self, model: nn.Module) -> None:
@@ -80,7 +80,7 @@ class ReadOnly:
         stats: Stats,
         moments: Mapping[str, Moments],
         observe: bool = False,
-        path: Path = Path(),  # noqa: B008 (as torch itself would, and never written to)
+        execution: Execution = Execution(),  # noqa: B008 (as torch itself would, and never written to)
     ) -> tuple[Any, Forward]:
         """Run one pass at these parameters and statistics; gradients, if enabled, reach the given parameters alone.
 
@@ -90,19 +90,19 @@ class ReadOnly:
         stand_ins, layers = self._stand_ins(params), self._layers()
 
         def once(inputs: Inputs) -> tuple[Any, Forward]:
-            forward = Forward(stats, stand_ins, layers, moments, self.groups, head, observe, path.buffers)
+            forward = Forward(stats, stand_ins, layers, moments, self.groups, head, observe, execution.buffers)
             args, kwargs = inputs
-            with Mode(forward), path.autocast():
-                return path.widened(self.model(*args, **kwargs)), forward
+            with Mode(forward), execution.autocast():
+                return execution.widened(self.model(*args, **kwargs)), forward
 
-        if not path.images_last:
+        if not execution.images_last:
             return once(inputs)
         try:
-            return once(path.inputs(inputs))
+            return once(execution.inputs(inputs))
         except RuntimeError as error:
             if "view size is not compatible" not in str(error):
                 raise
-            path.images_last = False  # the model views its images in a shape that this layout does not allow
+            execution.images_last = False  # the model views its images in a shape that this layout does not allow
             return once(inputs)
 
     def _stand_ins(self, params: Mapping[str, Tensor]) -> dict[int, Tensor]:

@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 
 from tent.engine import distributed
 from tent.engine.mode import Forward, Mode, Moments
-from tent.engine.structures import Inputs, Picker, logits_of
+from tent.engine.structures import Inputs, Picker, find_logits
 
 
 class NotFiniteError(ArithmeticError):
@@ -27,7 +27,7 @@ class ScaledTooFarError(ArithmeticError):
 
 
 @dataclass
-class Seen:
+class ForwardPass:
     """One forward pass: what went in, what came out, and what the last layer was given."""
 
     inputs: Inputs
@@ -39,7 +39,7 @@ class Seen:
     @cached_property
     def logits(self) -> Tensor:
         """The logits in the output, classes on axis 1; looked for when a method asks, since not every method does."""
-        logits = self.pick(self.output) if self.pick else logits_of(self.output, self.inputs)
+        logits = self.pick(self.output) if self.pick else find_logits(self.output, self.inputs)
         if logits.shape[1] < 2:
             raise ValueError(
                 f"logits of shape {tuple(logits.shape)} name one class, whose probability is always 1; "
@@ -49,7 +49,7 @@ class Seen:
 
 
 @dataclass
-class Run:
+class State:
     """What an adaptation holds beside its source model; a reset throws all of it away."""
 
     params: dict[str, Tensor]  # what moves, by name
@@ -59,11 +59,11 @@ class Run:
     loss: float | None = None  # of the last update
     scale: float = 1.0  # of the loss in the backward pass, for a precision in which small gradients vanish
     updates: int = 0  # gradients that were good to take
-    again: Callable[[], Seen] | None = None  # the batch at hand once more, at the parameters as they are now
-    see: Callable[[Inputs], Seen] | None = None  # any inputs likewise, while a batch is at hand
+    again: Callable[[], ForwardPass] | None = None  # the batch at hand once more, at the parameters as they are now
+    see: Callable[[Inputs], ForwardPass] | None = None  # any inputs likewise, while a batch is at hand
     forward: Forward | None = None  # the pass at hand
 
-    def look(self, *inputs: Any, **kwargs: Any) -> Seen:
+    def look(self, *inputs: Any, **kwargs: Any) -> ForwardPass:
         """Run the model as it is now on inputs of a method's own, to learn from; its statistics are not remembered."""
         if self.see is None:
             raise RuntimeError("a run looks at inputs only while it learns from a batch: in Method.step or Method.loss")

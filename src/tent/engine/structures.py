@@ -11,27 +11,27 @@ Inputs: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
 Picker: TypeAlias = Callable[[Any], Tensor]
 
 
-def mapped(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+def map_tensors(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """Return the same structure, of the same types, with every tensor in it changed."""
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, MutableMapping):  # dicts, and a transformers ModelOutput or BatchEncoding
         fresh = copy.copy(value)
         for key, item in value.items():
-            fresh[key] = mapped(item, change)
+            fresh[key] = map_tensors(item, change)
         return fresh
     if isinstance(value, tuple):
-        items = [mapped(item, change) for item in value]
+        items = [map_tensors(item, change) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     if isinstance(value, list):
-        return [mapped(item, change) for item in value]
+        return [map_tensors(item, change) for item in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = [field.name for field in dataclasses.fields(value) if field.init]
-        return dataclasses.replace(value, **{name: mapped(getattr(value, name), change) for name in fields})
+        return dataclasses.replace(value, **{name: map_tensors(getattr(value, name), change) for name in fields})
     return value
 
 
-def tensors(value: Any) -> list[Tensor]:
+def list_tensors(value: Any) -> list[Tensor]:
     """Return every tensor in a value, in order."""
     found: list[Tensor] = []
 
@@ -39,34 +39,34 @@ def tensors(value: Any) -> list[Tensor]:
         found.append(tensor)
         return tensor
 
-    mapped(value, note)
+    map_tensors(value, note)
     return found
 
 
-def taken(inputs: Inputs) -> Inputs:
+def detach_inputs(inputs: Inputs) -> Inputs:
     """Return the inputs without their history, fit for autograd also when they were made in inference mode."""
-    return mapped(inputs, lambda t: t.clone() if t.is_inference() else t.detach())  # type: ignore[no-any-return]
+    return map_tensors(inputs, lambda t: t.clone() if t.is_inference() else t.detach())  # type: ignore[no-any-return]
 
 
-def detached(output: Any) -> Any:
+def detach_output(output: Any) -> Any:
     """Return the model's answer as its own type, every tensor cut loose: a kept graph is a memory leak."""
-    return mapped(output, Tensor.detach)
+    return map_tensors(output, Tensor.detach)
 
 
-def finite(inputs: Inputs) -> bool:
+def all_finite(inputs: Inputs) -> bool:
     """Tell whether the numbers are numbers; masks may hold infinities, and do."""
     args, kwargs = inputs
-    values = tensors((args, {name: value for name, value in kwargs.items() if not name.endswith("mask")}))
+    values = list_tensors((args, {name: value for name, value in kwargs.items() if not name.endswith("mask")}))
     return all(bool(t.isfinite().all()) for t in values if t.is_floating_point() or t.is_complex())
 
 
-def empty(inputs: Inputs) -> bool:
+def is_empty(inputs: Inputs) -> bool:
     """Tell whether there is no sample in the batch."""
-    found = tensors(inputs)
+    found = list_tensors(inputs)
     return bool(found) and all(t.dim() > 0 and len(t) == 0 for t in found)
 
 
-def logits_of(output: Any, inputs: Inputs) -> Tensor:
+def find_logits(output: Any, inputs: Inputs) -> Tensor:
     """Pick the logits, classes on axis 1, out of what a model returns."""
     found = output
     if isinstance(output, Mapping):

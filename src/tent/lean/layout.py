@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tent.engine.structures import mapped, tensors
+from tent.engine.structures import list_tensors, map_tensors
 from tent.lean.buffers import Buffers
 
 
@@ -28,18 +28,18 @@ def convolves(model: nn.Module) -> bool:
 
 def channels_last(value: Any) -> Any:
     """Return the same values with the channels of images last in memory."""
-    return mapped(value, lambda x: x.contiguous(memory_format=torch.channels_last) if _images(x) else x)
+    return map_tensors(value, lambda x: x.contiguous(memory_format=torch.channels_last) if _images(x) else x)
 
 
 def is_channels_last(value: Any) -> bool:
     """Tell whether images were given with their channels last."""
-    images = [x for x in tensors(value) if _images(x)]
+    images = [x for x in list_tensors(value) if _images(x)]
     return any(x.is_contiguous(memory_format=torch.channels_last) and not x.is_contiguous() for x in images)
 
 
 def as_usual(value: Any) -> Any:
     """Return the same values as torch lays them out by itself, so that a caller may view them in any shape."""
-    return mapped(value, lambda x: x.contiguous() if _images(x) else x)
+    return map_tensors(value, lambda x: x.contiguous() if _images(x) else x)
 
 
 def _images(x: Tensor) -> bool:

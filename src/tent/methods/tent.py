@@ -6,7 +6,7 @@ from torch import Tensor
 
 from tent import norm
 from tent.losses import Loss, entropy
-from tent.method import Method, Run, Seen
+from tent.method import ForwardPass, Method, State
 from tent.select import norm_affine
 
 
@@ -19,6 +19,6 @@ class Tent(Method):
     select = staticmethod(norm_affine)
     stats = norm.Batch()
 
-    def loss(self, seen: Seen, run: Run) -> Tensor | None:
+    def loss(self, seen: ForwardPass, run: State) -> Tensor | None:
         """Return the mean entropy."""
         return self.objective(seen.logits).mean()

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from tent import norm
 from tent.augment import TURNS, random_flip, random_rotation, random_shift
 from tent.engine import distributed
-from tent.engine.structures import Inputs, mapped, tensors
-from tent.method import Method, Run, Seen
+from tent.engine.structures import Inputs, list_tensors, map_tensors
+from tent.method import ForwardPass, Method, State
 from tent.select import everything
 
 
@@ -52,22 +52,22 @@ class TTT(Method):
             if (value is not None or name != "shift") and not (isinstance(value, int) and value >= least):
                 raise ValueError(f"TTT {name} must be a whole number from {least} on, got {value!r}")
 
-    def start(self, model: nn.Module, params: dict[str, Tensor], run: Run) -> None:
+    def start(self, model: nn.Module, params: dict[str, Tensor], run: State) -> None:
         """Refuse a model without a rotation head."""
         takes = inspect.signature(model.forward).parameters.values()
         if not any(parameter.name == "head" or parameter.kind is parameter.VAR_KEYWORD for parameter in takes):
             raise ValueError(_headless(model))
 
-    def loss(self, seen: Seen, run: Run) -> Tensor | None:
+    def loss(self, seen: ForwardPass, run: State) -> Tensor | None:
         """Return the mean cross-entropy of the rotation head to the turns that were drawn."""
         images, turns = self.drawn(_images(seen.inputs), run)
-        args, kwargs = mapped(seen.inputs, lambda _: images)
+        args, kwargs = map_tensors(seen.inputs, lambda _: images)
         logits = run.look(*args, **{**kwargs, "head": "rotation"}).logits  # (n, 4)
         if logits.shape != (len(images), TURNS):
             raise ValueError(f"the rotation head answers in shape {tuple(logits.shape)}, not {(len(images), TURNS)}")
         return F.cross_entropy(logits.to(torch.promote_types(logits.dtype, torch.float32)), turns)
 
-    def drawn(self, images: Tensor, run: Run) -> tuple[Tensor, Tensor]:
+    def drawn(self, images: Tensor, run: State) -> tuple[Tensor, Tensor]:
         """Return copies of the images, each turned at random, and their numbers of quarter turns."""
         # by the number of the update: a reset replays them, and a batch that is not learnt from leaves no trace
         seeds = np.random.SeedSequence((self.seed, run.updates, distributed.place(run.group)))
@@ -79,7 +79,7 @@ class TTT(Method):
 
 
 def _images(inputs: Inputs) -> Tensor:
-    found = tensors(inputs)
+    found = list_tensors(inputs)
     if len(found) != 1 or found[0].dim() != 4 or found[0].shape[2] != found[0].shape[3]:
         shapes = " and ".join(str(tuple(tensor.shape)) for tensor in found) or "no tensor"
         raise ValueError(f"TTT turns square images, (n, c, h, h), and was given {shapes}; crop or pad them to squares")

@@ -15,16 +15,16 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 import tent
-from tent.files import whole
+from tent.files import atomic_write
 from tent.models.carded import CARD, WEIGHTS
 
 
 def write(state: Mapping[str, Tensor], card: Mapping[str, object], folder: Path) -> dict[str, Any]:
     """Put weights and their card in a folder, the card last: a folder with a card is whole."""
-    with whole(folder / WEIGHTS) as beside:
+    with atomic_write(folder / WEIGHTS) as beside:
         save_file({name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}, beside)
         complete = {**card, "weights_sha256": hashlib.sha256(beside.read_bytes()).hexdigest()}
-    with whole(folder / CARD) as beside:
+    with atomic_write(folder / CARD) as beside:
         beside.write_text(json.dumps(complete, indent=2) + "\n", encoding="utf-8")
     return complete
 

@@ -8,19 +8,19 @@ from typing import Any
 import torch
 
 from tent import files
-from tent.files import whole
+from tent.files import atomic_write
 from tent.models import carded
 from tent.models.carded import CARD, CHECKPOINT, WEIGHTS
 
 
 def alone(folder: Path) -> AbstractContextManager[None]:
     """Keep a second process out of a folder."""
-    return files.alone(folder / ".lock", f"{folder}: another training is under way in it; wait for its end")
+    return files.lock(folder / ".lock", f"{folder}: another training is under way in it; wait for its end")
 
 
 def save_checkpoint(state: dict[str, Any], folder: Path) -> None:
     """Put a run's state in its folder; a kill on the way leaves the one before."""
-    with whole(folder / CHECKPOINT) as beside:
+    with atomic_write(folder / CHECKPOINT) as beside:
         torch.save(state, beside)
 
 

@@ -8,7 +8,7 @@ from safetensors.torch import save_file
 
 from tent.adapted import Adapted
 from tent.bench.case import Case
-from tent.files import whole
+from tent.files import atomic_write
 
 
 @dataclass(frozen=True)
@@ -20,11 +20,11 @@ class Lessons:
     def keep(self, case: Case, adapted: Adapted, seconds: float) -> None:
         """Keep the state that a case has learnt, and the time that it took."""
         tensors = {name: tensor.contiguous() for name, tensor in adapted.state_dict().items()}
-        if not tensors or adapted.episodic or adapted.engine.run.memory:
+        if not tensors or adapted.episodic or adapted.engine.state.memory:
             return  # nothing was learnt, or more than tensors
         self.folder.mkdir(exist_ok=True)
         counts = {"seconds": seconds, "updates": adapted.updates, "skipped": adapted.skipped}
-        with whole(self._path(case)) as path:
+        with atomic_write(self._path(case)) as path:
             save_file(tensors, path, {name: str(value) for name, value in counts.items()})
 
     def recall(self, case: Case, adapted: Adapted) -> float | None:

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tent import norm
-from tent.method import Method, Run, Seen
+from tent.method import ForwardPass, Method, State
 from tent.select import norm_affine
 
 
@@ -23,7 +23,7 @@ class Oracle(Method):
     def __init__(self) -> None:
         self._labels: Tensor | None = None  # of the batch at hand, while it is shown
 
-    def loss(self, seen: Seen, run: Run) -> Tensor | None:
+    def loss(self, seen: ForwardPass, run: State) -> Tensor | None:
         """Return the mean cross-entropy to the labels that are shown."""
         if self._labels is None:
             raise ValueError("an oracle learns from labels, and none were shown; it is for `tent bench` alone")

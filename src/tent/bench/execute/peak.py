@@ -22,7 +22,7 @@ def peak(adapted: Adapted, x: Tensor) -> int:
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # it remarks on the want of a GPU
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
         adapted(x)
-    buffers = adapted.engine.path.buffers  # numpy's memory, which torch's profiler does not see
+    buffers = adapted.engine.execution.buffers  # numpy's memory, which torch's profiler does not see
     return _highest(seen) + (buffers.bytes if buffers else 0)
 
 

@@ -24,7 +24,7 @@ from tent.bench.execute.peak import peak
 from tent.bench.execute.protocol import protocol
 from tent.bench.result import Result
 from tent.data.stream import Stream
-from tent.engine.structures import logits_of
+from tent.engine.structures import find_logits
 from tent.train.card import hardware, versions
 
 _peaks: dict[tuple[object, ...], int] = {}  # one step is like another: measured once a process
@@ -94,7 +94,7 @@ def answered(
         with adapted.paused() if offline else shown(adapted.engine.method, y):
             output = adapted(x)
         kept.seconds += _now(device) - begun
-        kept.logits.append(logits_of(output, ((x,), {})).float().cpu().numpy())
+        kept.logits.append(find_logits(output, ((x,), {})).float().cpu().numpy())
         kept.labels.append(y.numpy())
     if lessons and case.when == "online":
         lessons.keep(case, adapted, kept.seconds)

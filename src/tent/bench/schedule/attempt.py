@@ -15,7 +15,7 @@ def attempt(store: Store, case: Case, weights: str | None, since: str) -> Result
         since: a failure from before this time is tried again.
     """
     try:
-        with store.alone(case):
+        with store.lock(case):
             kept = store.get(case)
             if kept is not None and settled(kept, since):
                 return kept

@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw
 
 from tent.data.corruptions.apply import CORRUPTIONS, corrupt
 from tent.data.corruptions.arrays import Images
-from tent.files import whole
+from tent.files import atomic_write
 
 _COLUMNS = 5
 _CAPTION = 16
@@ -42,7 +42,7 @@ def main(line: Sequence[str] | None = None) -> None:
     every = np.load(given.images, mmap_mode="r")
     if not all(0 <= row < len(every) for row in given.rows):
         parser.error(f"--rows must be from 0 to {len(every) - 1}, not {given.rows}")
-    with whole(given.out) as beside:
+    with atomic_write(given.out) as beside:
         sheet(np.asarray(every[given.rows]), given.severity).save(beside, "PNG", optimize=True)
 
 

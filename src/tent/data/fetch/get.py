@@ -8,7 +8,7 @@ from pathlib import Path
 from tent.data.fetch.http import download, part_of, verify
 from tent.data.place import alone
 from tent.data.published import File, Progress, Set, silent
-from tent.files import beside
+from tent.files import partial_path
 
 
 def get(
@@ -44,7 +44,7 @@ def lay_out(known: Set, paths: dict[str, Path], folder: Path, progress: Progress
     """Lay published files out beside the set's folder, and move each piece in once all are whole."""
     if known.layout is None:
         raise ValueError(f"{known.name} is not laid out from files")
-    making = beside(folder)
+    making = partial_path(folder)
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir(parents=True)
     try:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tent.apps.run_plot import pyplot
 from tent.bench.read.terms import shown
-from tent.files import whole
+from tent.files import atomic_write
 
 INK = "#1c1c1e"  # of text and lines; an SVG inside a page takes the page's own instead
 GROUND = "#fefefe"  # of what stands out from the bars; the page's own too
@@ -108,7 +108,7 @@ def keep(figure: Any, path: Path) -> list[Path]:
     """Write a figure as PNG and as SVG, beside and then renamed; let it go, and return the files."""
     files = [path.with_name(path.name + suffix) for suffix in (".png", ".svg")]
     for file in files:
-        with whole(file) as beside:
+        with atomic_write(file) as beside:
             _draw(figure, beside, file.suffix[1:])
     pyplot().close(figure)
     return files

@@ -1,0 +1,84 @@
+"""What a number was made with: versions, commit, hardware and time."""
+
+import platform
+import subprocess
+import time
+from datetime import datetime, timezone
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import torch
+
+
+def versions() -> dict[str, str]:
+    """Return the software that a number is made with."""
+    import tent
+
+    return {
+        "tent": tent.__version__,
+        "commit": commit(),
+        "python": platform.python_version(),
+        "torch": str(torch.__version__),  # a class of its own, which no checkpoint may hold
+        "numpy": np.__version__,
+        "safetensors": safetensors.__version__,
+    }
+
+
+def commit() -> str:
+    """Return the commit of the checkout that this package runs from, marked where files differ from it."""
+    here = Path(__file__).resolve().parent
+    git = ["git", "-C", str(here)]
+    try:
+        tracked = subprocess.run([*git, "ls-files", __file__], capture_output=True, text=True, check=True, timeout=30)
+        if not tracked.stdout.strip():
+            return "none"  # installed inside someone else's checkout
+        command = [*git, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return "none"
+
+
+def hardware(device: torch.device) -> str:
+    """Return the processor's name, and the threads or the accelerator in use."""
+    if device.type == "cuda":
+        return str(torch.cuda.get_device_name(device))
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0] if names else platform.processor() or platform.machine()}, {torch.get_num_threads()} threads"
+
+
+def best_device() -> torch.device:
+    """Return an accelerator where there is one, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def provenance(device: torch.device) -> dict[str, Any]:
+    """Return what every result carries: commit, versions, hardware and the time in UTC."""
+    software = dict(_process_versions())
+    now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    return {"commit": software.pop("commit"), "versions": software, "hardware": hardware(device), "finished": now}
+
+
+def now(device: torch.device) -> float:
+    """Return a clock's seconds, once the device has done what it was asked to."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter()
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as a person says them: 1 h 05 min, 2 min 03 s or 9 s."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+
+
+@lru_cache(maxsize=1)
+def _process_versions() -> dict[str, str]:
+    return versions()  # asks git: once a process, and of the code that it began with
