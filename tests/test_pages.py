@@ -9,13 +9,13 @@ import pytest
 import torch
 from command import tent as run_tent
 from torch import Tensor, nn
+from toys import made
 
 import tent
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")] + sorted(
-    (ROOT / "docs").glob("*.md")
-)
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *DOCS]
 
 
 def blocks(page: str) -> list[str]:
@@ -41,6 +41,15 @@ def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["camera-3.safetensors"]
 
 
+def test_the_page_on_state_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    model, x = made("conv").eval(), torch.randn(6, 3, 12, 12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the exporter's own, about its own insides
+        run_page("docs/state.md", adapted=tent.adapt(model), x=x, x1=x, x2=x, torch=torch)
+    assert {"camera-3.safetensors", "model.onnx"} <= {path.name for path in tmp_path.iterdir()}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_link_leads_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
@@ -54,7 +63,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 def test_the_readme_leads_to_every_page() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [page.name for page in (ROOT / "docs").glob("*.md") if f"(docs/{page.name})" not in text] == []
+    assert [page.name for page in DOCS if f"(docs/{page.name})" not in text] == []
 
 
 @pytest.fixture(scope="module")
