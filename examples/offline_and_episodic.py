@@ -1,28 +1,30 @@
-"""When to learn: from the whole target set first (offline), or from each image alone (episodic)."""
+"""When to update: on every batch (online), on the whole target set first (offline), or on each image alone (episodic)."""
 
 import numpy as np
 
 import tent
 from tent.data import Stream
-from tent.data.arrays import ArrayImages
 from tent.data.corruptions import corrupt
 from tent.data.sample import sample
+from tent.data.sets.arrays import ArrayImages
+from tent.evaluate import evaluate
 from tent.models import zoo
+from tent.tasks import Classification
 
 entry, clean = zoo.load("r26-cifar10"), sample()
-first = np.arange(400)
-images = ArrayImages("fog", corrupt(np.asarray(clean.fetch(first)), "fog", 5), clean.targets(first), 10)
+chosen = np.arange(0, 2000, 5)
+images = ArrayImages("fog", corrupt(np.asarray(clean.fetch(chosen)), "fog", 5), clean.targets(chosen), 10)
+stream = Stream(images, 100, preprocess=entry.preprocess)
+single = Stream(images, 1, preprocess=entry.preprocess).first(50)
 
 
-def error(adapted: tent.Adapted, batch_size: int, count: int) -> float:
-    stream = Stream(images, batch_size, seed=0, preprocess=entry.preprocess).first(count)
-    return sum(int((adapted(x).argmax(1) != y).sum()) for x, y in stream) / count
+def error(adapted: tent.Adapted, stream: Stream, epochs: int = 0) -> float:
+    """Return the error on a stream; with epochs, after so many passes of updates."""
+    return evaluate(adapted, stream, Classification(10), offline=epochs > 0, epochs=max(epochs, 1)).metrics["error"]
 
 
-print(f"source    {error(tent.adapt(entry.model, tent.Source()), 100, 400):.1%}")
-print(f"online    {error(tent.adapt(entry.model), 100, 400):.1%}")
-offline = tent.adapt(entry.model).fit(Stream(images, 100, seed=0, preprocess=entry.preprocess), epochs=3)
-with offline.paused():
-    print(f"offline   {error(offline, 100, 400):.1%}")
+print(f"source    {error(tent.adapt(entry.model, tent.Source()), stream):.1%}")
+print(f"online    {error(tent.adapt(entry.model), stream):.1%}")
+print(f"offline   {error(tent.adapt(entry.model), stream, epochs=3):.1%}")
 episodic = tent.adapt(entry.model, episodic=True, steps=5, stats=tent.norm.Prior(8))
-print(f"episodic  {error(episodic, 1, 50):.1%} (the first 50 images, one by one)")
+print(f"episodic  {error(episodic, single):.1%} (the first 50 images, one by one)")
