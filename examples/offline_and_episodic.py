@@ -1,4 +1,4 @@
-"""When to update: on every batch (online), on the whole target set first (offline), or on each image alone (episodic)."""
+"""When to update: on every batch (online), on all images first (offline), or on each image alone (episodic)."""
 
 import numpy as np
 

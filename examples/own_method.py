@@ -1,4 +1,4 @@
-"""Your own method: a loss of a few lines, with an option; it also runs as `tent adapt ... --method own_method.py:Margin`."""
+"""Your own method: a loss of a few lines; it also runs as `tent adapt ... --method own_method.py:Margin`."""
 
 from dataclasses import dataclass
 

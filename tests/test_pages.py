@@ -1,36 +1,30 @@
 """What README and docs say: their code runs, in the order it is said, and their links lead somewhere."""
 
+import importlib
 import re
 import warnings
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from command import tent as run_tent
-from torch import Tensor, nn
+import typer
+from pages import ROOT, blocks, run_page
+from tent.bench.read.query import open_results, read_grid
+from tent.bench.render.costs import build_cost_table
+from torch import nn
 from toys import made
 
 import tent
+from tent.bench.render.markdown import to_markdown
+from tent.bench.render.table import build_table
+from tent.bench.suites import named
+from tent.cli.app import app
+from tent.train import Batch, Objective, Recipe
 
-ROOT = Path(__file__).parent.parent
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *DOCS]
-
-
-def blocks(page: str) -> list[str]:
-    """Return a page's Python code, block by block."""
-    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
-
-
-def run_page(page: str, **names: object) -> dict[str, object]:
-    """Run a page's Python code from top to bottom, and return what it defines."""
-    found = blocks(page)
-    assert found
-    names["__name__"] = "page"
-    for block in found:
-        exec(compile(block, page, "exec"), names)
-    return names
 
 
 def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,6 +44,26 @@ def test_the_page_on_state_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert {"camera-3.safetensors", "model.onnx"} <= {path.name for path in tmp_path.iterdir()}
 
 
+def test_the_page_on_measuring_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    run_page("docs/evaluation.md")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("(")[0] for line in lines[:3]] == ["Source", "BN", "Tent"]
+    assert "4 batches updated on, 0 skipped" in lines
+
+
+def test_the_page_on_training_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[tuple[Recipe, Objective | None]] = []
+    monkeypatch.setattr("tent.train.train", lambda recipe, out, objective=None: runs.append((recipe, objective)))
+    names = run_page("docs/training.md")
+    assert [recipe.data for recipe, _ in runs] == ["svhn", "svhn", "cifar10"]
+    objective, model = runs[-1][1], names["model"]
+    assert objective is not None
+    batch = Batch(torch.randn(4, 3, 32, 32), torch.arange(4), 0.0, torch.Generator())
+    loss, logits = objective(model, batch)
+    assert loss.isfinite()
+    assert logits.shape == (4, 10)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_link_leads_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
@@ -66,75 +80,59 @@ def test_the_readme_leads_to_every_page() -> None:
     assert [page.name for page in DOCS if f"(docs/{page.name})" not in text] == []
 
 
-@pytest.fixture(scope="module")
-def methods_page() -> dict[str, object]:
-    torch.manual_seed(0)
-    return run_page("docs/methods.md")
+def commands() -> dict[str, set[str]]:
+    """Return the options of every command, by its words."""
+    found: dict[str, set[str]] = {}
+
+    def walk(command: Any, words: str) -> None:
+        found[words] = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
+        for name, own in getattr(command, "commands", {}).items():
+            walk(own, f"{words} {name}")
+
+    walk(typer.main.get_command(app), "tent")
+    return found
 
 
-def methods_of(names: dict[str, object]) -> list[type[tent.Method]]:
-    return [
-        each
-        for each in names.values()
-        if isinstance(each, type) and issubclass(each, tent.Method) and each.__module__ == "page"
-    ]
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_command_and_option_exists(page: Path) -> None:
+    known = commands()
+    text = re.sub(r"\\\n", " ", page.read_text(encoding="utf-8"))
+    fenced = [line for block in re.findall(r"```(?:sh)?\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    inline = [line.replace("\n", " ") for line in re.findall(r"`(tent [^`]+)`", text)]
+    for line in (part.strip() for each in (*fenced, *inline) for part in re.split(r"[;#]", each)):
+        words = line.split()
+        if words[:1] == ["tent"]:
+            name = next(name for n in (3, 2, 1) if (name := " ".join(words[:n])) in known)
+            assert name != "tent" or len(words) == 1, line
+            assert not [word for word in re.findall(r"(?<=[\s\[])--[a-z-]+", line) if word not in known[name]], line
 
 
-def make(page: dict[str, object], kind: type[tent.Method]) -> tuple[tent.Adapted, Tensor]:
-    model, x = page["model"], page["x"]
-    assert isinstance(model, nn.Module)
-    assert isinstance(x, Tensor)
-    adapted = tent.adapt(model, kind(), lr=0.01)
-    return adapted.prepare([x]) if kind.needs else adapted, x
+@pytest.mark.parametrize("page", [page for page in PAGES if page.stem != "CHANGELOG"], ids=lambda page: page.stem)
+def test_every_name_of_the_library_exists(page: Path) -> None:
+    for name in re.findall(r"\btent(?:\.[A-Za-z_]\w*)+", page.read_text(encoding="utf-8")):
+        assert exists(name), name
 
 
-METHODS = ["Sharpen", "Teacher", "Prototypes", "Sharpness", "Anchored"]
+def exists(name: str) -> bool:
+    found: Any = tent
+    for part in name.split(".")[1:]:
+        if not hasattr(found, part) and isinstance(found, ModuleType):
+            try:
+                importlib.import_module(f"{found.__name__}.{part}")
+            except ModuleNotFoundError:
+                return False
+        found = getattr(found, part, None)
+        if found is None:
+            return False
+    return True
 
 
-def test_all_methods_of_the_page_are_tested(methods_page: dict[str, object]) -> None:
-    assert [kind.__name__ for kind in methods_of(methods_page)] == METHODS
+SHOWN = {"cifar10-c": True, "cifar10-c-choice": False, "digits": True, "ablation": False}  # whether with compute
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_a_method_of_the_page_learns_and_keeps_what_the_page_promises(
-    methods_page: dict[str, object], name: str, tmp_path: Path
-) -> None:
-    kind = {each.__name__: each for each in methods_of(methods_page)}[name]
-    adapted, x = make(methods_page, kind)
-    source = {key: value.clone() for key, value in adapted.source.state_dict().items()}
-    answers = [adapted(x), adapted(x)]
-    assert adapted.updates == 2
-    held = adapted.state_dict()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        adapted(x * torch.nan)
-    assert adapted.skipped == 1
-    assert all(torch.equal(held[key], value) for key, value in adapted.state_dict().items())
-    adapted.delta().save(tmp_path / "delta")
-    other, _ = make(methods_page, kind)
-    other.load_delta(tmp_path / "delta")
-    with adapted.paused(), other.paused():
-        assert torch.equal(adapted(x), other(x))
-    adapted.reset()
-    assert all(torch.equal(a, adapted(x)) for a in answers)
-    assert all(torch.equal(source[key], value) for key, value in adapted.source.state_dict().items())
-
-
-def test_the_pages_methods_change_what_is_answered(methods_page: dict[str, object]) -> None:
-    for kind in methods_of(methods_page):
-        adapted, x = make(methods_page, kind)
-        first = adapted(x)
-        for _ in range(3):
-            adapted(x)
-        assert not torch.equal(first, adapted(x)), kind
-
-
-def test_the_file_of_the_page_runs_from_the_command_line(tmp_path: Path) -> None:
-    file = next(block for block in blocks("docs/methods.md") if block.startswith("# sharpen.py\n"))
-    (tmp_path / "sharpen.py").write_text(file, encoding="utf-8")
-    np.save(tmp_path / "images.npy", np.random.default_rng(0).integers(0, 256, (40, 32, 32, 3), np.uint8))
-    for number, method in enumerate(["sharpen.py:Sharpen", "sharpen.py:Sharpen:power=2"]):
-        options = ["--batch", "20", "--out", f"out{number}", "--method", method]
-        ran = run_tent(tmp_path, "adapt", "r26-cifar10", "images.npy", *options)
-        assert ran.returncode == 0, ran.stderr
-        assert f"Sharpen(power={float(number + 1)})" in (tmp_path / f"out{number}" / "summary.json").read_text()
+@pytest.mark.parametrize("suite", SHOWN)
+def test_the_tables_on_the_page_are_those_of_the_store(suite: str) -> None:
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    grid = read_grid(named(suite), open_results(ROOT / "results")[0])
+    for table in [build_table(grid)] + ([build_cost_table(grid)] if SHOWN[suite] else []):
+        assert to_markdown(table).strip() in page
