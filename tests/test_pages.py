@@ -85,7 +85,7 @@ def commands() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
 
     def walk(command: Any, words: str) -> None:
-        found[words] = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
+        found[words] = {"--help"} | {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
         for name, own in getattr(command, "commands", {}).items():
             walk(own, f"{words} {name}")
 
