@@ -9,7 +9,7 @@ from corruption_images import natural
 from PIL import Image
 
 from tent.data.corruptions import CORRUPTIONS
-from tent.data.corruptions.sheet import main
+from tent.data.corruptions.contact_sheet import main
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "corruptions.md"
 

@@ -1,4 +1,4 @@
-"""A picture of every type side by side: python -m tent.data.corruptions.sheet IMAGES.npy OUT.png."""
+"""A picture of every type side by side: python -m tent.data.corruptions.contact_sheet IMAGES.npy OUT.png."""
 
 import argparse
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from tent.data.corruptions.apply import CORRUPTIONS, corrupt
-from tent.data.corruptions.arrays import Images
+from tent.data.corruptions.filters import Images
 from tent.files import atomic_write
 
 _COLUMNS = 5
@@ -33,7 +33,7 @@ def sheet(images: Images, severity: int, side: int = 96) -> Image.Image:
 
 def main(line: Sequence[str] | None = None) -> None:
     """Read images, draw the picture, and put it in its place when it is whole."""
-    parser = argparse.ArgumentParser(prog="python -m tent.data.corruptions.sheet", description=sheet.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tent.data.corruptions.contact_sheet", description=sheet.__doc__)
     parser.add_argument("images", type=Path, help="an .npy file of uint8 images, (n, height, width, 3)")
     parser.add_argument("out", type=Path, help="the picture to write, .png")
     parser.add_argument("--rows", type=int, nargs="+", default=[0, 3, 7], help="which images to show")
