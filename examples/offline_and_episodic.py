@@ -4,9 +4,9 @@ import numpy as np
 
 import tent
 from tent.data import Stream
-from tent.data.arrays import ArrayImages
 from tent.data.corruptions import corrupt
 from tent.data.sample import sample
+from tent.data.sets.arrays import ArrayImages
 from tent.models import zoo
 
 entry, clean = zoo.load("r26-cifar10"), sample()

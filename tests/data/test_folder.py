@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from tent.data import Preprocess, Stream, load
-from tent.data.folder import decoded
+from tent.data.sets.folders import read_image
 
 
 def flat(images, n):
@@ -84,7 +84,7 @@ def test_a_grey_and_a_palette_image_come_in_colour(tmp_path):
     Image.new("P", (4, 4)).save(tmp_path / "palette.png")
     for pixels in load(f"folder:{tmp_path}").fetch(np.array([0, 1])):
         assert pixels.shape == (4, 4, 3)
-    assert decoded(tmp_path / "grey.png")[0, 0].tolist() == [200] * 3
+    assert read_image(tmp_path / "grey.png")[0, 0].tolist() == [200] * 3
 
 
 def test_an_empty_and_a_missing_folder_are_refused(tmp_path):

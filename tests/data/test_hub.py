@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tent.data import Preprocess, Stream, load
-from tent.data.hub import borrowed
+from tent.data.sets.hub import wrap_dataset
 
 
 def test_a_torchvision_set_by_the_name_of_its_class(root):
@@ -91,7 +91,7 @@ def test_a_hugging_face_set_without_labels(tmp_path):
 
 def test_items_may_be_arrays_but_only_of_bytes():
     items = [(made.pixels(4, 5), 1), (made.pixels(4, 5, 3), 0), (np.zeros((4, 5)), 1)]
-    images = borrowed("mine", items)
+    images = wrap_dataset("mine", items)
     grey, colour = images.fetch(np.array([0, 1]))
     assert (grey.shape, colour.shape) == ((4, 5, 1), (4, 5, 3))
     with pytest.raises(ValueError, match="mine, image 2: an image is uint8"):

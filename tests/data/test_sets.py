@@ -2,12 +2,13 @@ import re
 
 import pytest
 
-from tent.data import known, sets
+from tent.data import known_sets
+from tent.data.sets import catalog
 
 
-@pytest.mark.parametrize("about", known().values(), ids=lambda about: about.name)
+@pytest.mark.parametrize("about", known_sets().values(), ids=lambda about: about.name)
 def test_what_is_known_of_a_set_is_well_formed(about):
-    assert sets.named(about.name) is about
+    assert catalog.get_set(about.name) is about
     assert about.class_names is None or len(about.class_names) == about.classes
     assert len({file.name for file in about.files}) == len(about.files)
     for file in about.files:
@@ -18,10 +19,10 @@ def test_what_is_known_of_a_set_is_well_formed(about):
 
 
 def test_only_visda_comes_without_a_published_sum():
-    without = {about.name for about in known().values() for file in about.files if not (file.md5 or file.sha256)}
+    without = {about.name for about in known_sets().values() for file in about.files if not (file.md5 or file.sha256)}
     assert without == {"visda-c"}
 
 
 def test_the_table_cannot_be_changed_through_what_is_handed_out():
-    known().clear()
-    assert "cifar10" in known()
+    known_sets().clear()
+    assert "cifar10" in known_sets()

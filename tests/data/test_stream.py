@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tent.data import Preprocess, Stream
-from tent.data.arrays import ArrayImages
+from tent.data.sets.arrays import ArrayImages
 
 
 def numbered(n: int, name: str = "set", first: int = 0, classes: int = 1000, labelled: bool = True) -> ArrayImages:

@@ -9,10 +9,10 @@ import pytest
 import torch
 from command import tent
 
-from tent.models import carded, zoo
-from tent.models.command import command
-from tent.train import Recipe, folder, train
-from tent.train.baseline import BASELINES, name_of, objective_of
+from tent.models import cards, zoo
+from tent.models.cards import train_command
+from tent.train import Recipe, run_folder, train
+from tent.train.baseline import BASELINES, make_objective, model_name
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
             np.save(root / name / f"{split}_labels.npy", np.arange(20) % 10)
     made = {"epochs": 1, "batch": 10, "crop": 0, "precision": "float32"}
     recipe = Recipe("r26", "cifar10", target="usps", size=12, **made)
-    train(recipe, root / "models" / "rg-cifar10-usps", objective=objective_of("rg"), root=root)
-    train(Recipe("r26-rotation", "cifar10", **made), root / "mine" / "run", objective=objective_of("ttt"), root=root)
+    train(recipe, root / "models" / "rg-cifar10-usps", objective=make_objective("rg"), root=root)
+    train(Recipe("r26-rotation", "cifar10", **made), root / "mine" / "run", objective=make_objective("ttt"), root=root)
     return root
 
 
@@ -61,7 +61,7 @@ def test_a_folder_of_ones_own(root: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_files_are_those_that_a_training_writes() -> None:
-    assert (carded.WEIGHTS, carded.CARD, carded.CHECKPOINT) == (folder.WEIGHTS, folder.CARD, folder.CHECKPOINT)
+    assert (cards.WEIGHTS, cards.CARD, cards.CHECKPOINT) == (run_folder.WEIGHTS, run_folder.CARD, run_folder.CHECKPOINT)
 
 
 def test_other_weights_have_another_training(root: Path) -> None:
@@ -86,7 +86,7 @@ def test_what_is_not_there_is_one_line_with_the_command_that_makes_it(root: Path
     with pytest.raises(FileNotFoundError, match=r"mine is no folder of a training; it has no card\.json"):
         zoo.load(f"trained:{root / 'mine'}")
     shutil.move(root / "mine/run/card.json", root / "mine/run/checkpoint.pt")
-    with pytest.raises(FileNotFoundError, match="has not ended; run its `tent train` again, and it goes on"):
+    with pytest.raises(FileNotFoundError, match="has not ended; run its `tent train` command again to continue it"):
         zoo.load(f"trained:{root / 'mine/run'}")
 
 
@@ -134,7 +134,7 @@ def test_weights_that_are_damaged_or_gone_are_one_line(root: Path) -> None:
     ],
 )
 def test_a_name_tells_the_command_that_it_comes_from(method: str, source: str, target: str, network: str) -> None:
-    words = command(name_of(method, source, target, network)).split()
+    words = train_command(model_name(method, source, target, network)).split()
     given = dict(zip(words[2::2], words[3::2], strict=True))
     assert (given["--method"], given["--source"], given["--model"]) == (method, source, network)
     assert given.get("--target", "") == target
@@ -146,4 +146,4 @@ def test_a_name_tells_the_command_that_it_comes_from(method: str, source: str, t
     "name", ["mine", "rg-nowhere-mnist", "rg-svhn", "rg-svhn-mnist-r26-gn", "ttt-cifar10-wrn-40-2"]
 )
 def test_a_name_that_does_not_tell_leaves_it_open(name: str) -> None:
-    assert command(name) == "tent train --method METHOD --out FOLDER"
+    assert train_command(name) == "tent train --method METHOD --out FOLDER"

@@ -13,12 +13,12 @@ from safetensors.torch import load_file
 
 import tent.models
 from tent.data import Preprocess
-from tent.data.arrays import ArrayImages
 from tent.data.sample import sample
+from tent.data.sets.arrays import ArrayImages
 from tent.models import NETWORKS
 from tent.train import Recipe
-from tent.train.error import clean_error
-from tent.train.source import labelled, pixels_of
+from tent.train.domains import load_labelled, read_pixels
+from tent.train.job import clean_error
 
 WEIGHTS = Path(tent.models.__file__).parent / "weights"
 SHIPPED = {"r26-cifar10": 0.085, "r26-svhn": 0.06, "r26-mnist": 0.008}  # and the error that each was to stay below
@@ -76,9 +76,9 @@ def test_the_card_is_complete_and_its_command_is_that_of_its_recipe(name):
 @pytest.mark.real_data
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_weights_make_the_error_on_their_card(name, real_data):
-    card, test = card_of(name), labelled(card_of(name)["recipe"]["data"], "test", real_data)
+    card, test = card_of(name), load_labelled(card_of(name)["recipe"]["data"], "test", real_data)
     assert (len(test), test.sha256) == (card["test_images"], card["test_sha256"])
-    part = ArrayImages(test.name, pixels_of(test, np.arange(2000)), test.labels[:2000], test.classes)
+    part = ArrayImages(test.name, read_pixels(test, np.arange(2000)), test.labels[:2000], test.classes)
     error = clean_error(model_of(name), part, preprocess_of(name))
     deviation = math.sqrt(card["test_error"] * (1 - card["test_error"]) / len(part))
     assert abs(error - card["test_error"]) < 4 * deviation

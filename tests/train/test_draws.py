@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tent.train.draws import Passes
+from tent.train.batches import Passes
 
 
 @pytest.mark.parametrize(("total", "n"), [(10, 3), (10, 10), (3, 10), (1, 4)])

@@ -5,9 +5,8 @@ from typer.testing import CliRunner
 
 from tent.cli.app import app
 from tent.train import Objective, Recipe
-from tent.train.baseline import network_of
-from tent.train.recipe import mirrored
-from tent.train.schedule import SCHEDULES, cosine, one_cycle
+from tent.train.baseline import choose_network
+from tent.train.recipe import SCHEDULES, cosine, may_flip, one_cycle
 
 
 @pytest.mark.parametrize(
@@ -42,7 +41,7 @@ def test_a_bad_value_is_refused_by_name(wrong):
 )
 def test_the_command_of_a_recipe_leads_back_to_it(monkeypatch, tmp_path, size, method, target):
     choices = {"epochs": 3, "seed": 4, "lr": 0.05, "schedule": "cosine", "flip": False, "precision": "float32"}
-    recipe = Recipe(network_of(method, "r26"), "cifar10", **choices, size=size, target=target)
+    recipe = Recipe(choose_network(method, "r26"), "cifar10", **choices, size=size, target=target)
     got = []
 
     def train(recipe: Recipe, out: object, objective: Objective, **_: object) -> dict[str, object]:
@@ -57,17 +56,17 @@ def test_the_command_of_a_recipe_leads_back_to_it(monkeypatch, tmp_path, size, m
 
 def test_a_target_is_written_only_where_there_is_one():
     plain, targeted = Recipe("r26", "svhn"), Recipe("r26", "svhn", target="mnist")
-    assert targeted.written() == {**plain.written(), "target": "mnist"}
-    assert "target" not in plain.written()
+    assert targeted.to_dict() == {**plain.to_dict(), "target": "mnist"}
+    assert "target" not in plain.to_dict()
     assert "--target" not in plain.command()
     assert " --target mnist " in targeted.command("rg")
 
 
 def test_a_size_is_written_only_where_there_is_one():
     plain, sized = Recipe("r26", "mnist"), Recipe("r26", "mnist", size=32)
-    assert sized.written() == {**plain.written(), "size": 32}
-    assert [Recipe(**each.written()) for each in (plain, sized)] == [plain, sized]
-    assert "size" not in plain.written()
+    assert sized.to_dict() == {**plain.to_dict(), "size": 32}
+    assert [Recipe(**each.to_dict()) for each in (plain, sized)] == [plain, sized]
+    assert "size" not in plain.to_dict()
     assert "--size" not in plain.command()
     assert " --size 32 " in sized.command()
 
@@ -97,4 +96,4 @@ def test_cosine_starts_at_its_peak():
 
 
 def test_digits_are_not_mirrored_however_their_set_is_spelt():
-    assert [mirrored(name) for name in ("cifar10", "svhn", "mnist-m", "mnist_m")] == [True, False, False, False]
+    assert [may_flip(name) for name in ("cifar10", "svhn", "mnist-m", "mnist_m")] == [True, False, False, False]

@@ -11,10 +11,10 @@ from torch import nn
 from two_domains import SIDE, Small, bars
 
 from tent.train import RG, TTT, UDASS, Batch, CrossEntropy, Recipe
+from tent.train.domains import normalisation, read_pixels
 from tent.train.loop import Training
-from tent.train.reversal import reversal_weight
-from tent.train.source import normalisation, pixels_of
-from tent.train.uda_ss import TASKS
+from tent.train.objectives.rg import reversal_weight
+from tent.train.objectives.uda_ss import TASKS
 
 SOURCE, TARGET = bars(96, 0, 30, (-20, 20), 1), bars(20, 1, 30, (0, 0), 1)  # a target smaller than a batch
 
@@ -22,7 +22,7 @@ SOURCE, TARGET = bars(96, 0, 30, (-20, 20), 1), bars(20, 1, 30, (0, 0), 1)  # a 
 def training(objective, seed=0, crop=2, flip=True, target=TARGET):
     recipe = Recipe("r26", "cifar10", epochs=2, seed=seed, batch=32, crop=crop, flip=flip, precision="float32")
     torch.manual_seed(seed)
-    seen = target if objective.targeted else None
+    seen = target if objective.needs_target else None
     return Training(Small(), SOURCE, normalisation(SOURCE), recipe, objective, torch.device("cpu"), seen)
 
 
@@ -103,7 +103,7 @@ def test_the_source_part_of_a_batch_is_what_it_is_without_a_target(make):
 def test_a_target_is_gone_through_in_passes_and_normalised_as_the_source_is():
     run = training(RG(), crop=0, flip=False)
     seen = []
-    known = run.preprocess(pixels_of(TARGET, np.arange(20)))
+    known = run.preprocess(read_pixels(TARGET, np.arange(20)))
     for step in range(run.steps):
         run.step = step
         seen += [[torch.equal(image, other) for other in known].index(True) for image in run.batch().target]
@@ -256,8 +256,8 @@ def test_tasks_that_are_none_are_refused(tasks):
 
 
 def test_only_the_tasks_that_are_learnt_ask_for_a_shape():
-    UDASS(["rotation"]).refuse(7, 7)
-    UDASS(["position"]).refuse(8, 6)
+    UDASS(["rotation"]).check_size(7, 7)
+    UDASS(["position"]).check_size(8, 6)
     for tasks, shape in ((["rotation"], (8, 6)), (["position"], (7, 7))):
         with pytest.raises(ValueError, match="must be square and of an even side"):
-            UDASS(tasks).refuse(*shape)
+            UDASS(tasks).check_size(*shape)

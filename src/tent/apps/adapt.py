@@ -12,7 +12,7 @@ from tent.apps.exported import baked_to, format_of
 from tent.apps.predictions import FORMATS, write_predictions
 from tent.apps.run_plot import plot
 from tent.data import Stream, load
-from tent.data.images import Images
+from tent.data.sets.images import Images
 from tent.files import atomic_write
 from tent.method import Answers, Method
 from tent.models import zoo

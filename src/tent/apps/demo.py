@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from tent.adapted import adapt
 from tent.apps.adaptation import Track
-from tent.data.arrays import ArrayImages
 from tent.data.corruptions import BENCHMARK, corrupt
-from tent.data.images import Pixels
 from tent.data.sample import sample
+from tent.data.sets.arrays import ArrayImages
+from tent.data.sets.images import Pixels
 from tent.data.stream import Stream
 from tent.methods import BN, Source, Tent
 from tent.models import zoo

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tent.data.images import Images
-from tent.data.preprocess import Preprocess, stacked
+from tent.data.preprocess import Preprocess, stack
+from tent.data.sets.images import Images
 
 Batch = tuple[torch.Tensor, torch.Tensor | None]
 Order = NDArray[np.int64]
@@ -142,7 +142,7 @@ def _read(source: tuple[Images, Preprocess], index: Order) -> Batch:
     if preprocess.keeps(images.extent):
         x = preprocess(images.fetch(index))
     else:
-        x = preprocess.scale(stacked(list(images.fetch(index, preprocess.shape))))
+        x = preprocess.scale(stack(list(images.fetch(index, preprocess.shape))))
     y = images.targets(index)
     return x, None if y is None else torch.from_numpy(y)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
 
+from tent.environment import duration
 from tent.train.loop import Training, Watcher
 
 GAP = 60.0  # seconds between plain lines inside an epoch
@@ -20,7 +21,7 @@ class Pace:
     def left(self, run: Training) -> str:
         """Note the end of a step, and say how long the run still takes."""
         self.ends.append(monotonic())
-        return clock((self.ends[-1] - self.ends[0]) / (len(self.ends) - 1) * (run.steps - run.step))
+        return duration((self.ends[-1] - self.ends[0]) / (len(self.ends) - 1) * (run.steps - run.step))
 
 
 class Lines:
@@ -39,7 +40,7 @@ class Lines:
         if place and now - self.said < GAP:
             return
         where = f"epoch {epoch}/{run.recipe.epochs}" + (f" and {place}/{run.epoch_steps} steps" if place else "")
-        took = "" if place else f"epoch took {clock(now - self.epoch_began)}, "
+        took = "" if place else f"epoch took {duration(now - self.epoch_began)}, "
         print(f"{where}: loss {loss:.4f}, training error {error:.2%}, {took}{left} left", file=sys.stderr, flush=True)
         self.said = now
         if not place:
@@ -47,7 +48,7 @@ class Lines:
 
 
 @contextmanager
-def shown(run: Training) -> Iterator[Watcher]:
+def show(run: Training) -> Iterator[Watcher]:
     """Show a run while it lasts."""
     try:
         from rich import console, progress
@@ -70,10 +71,3 @@ def shown(run: Training) -> Iterator[Watcher]:
             bar.update(task, completed=run.step, description=said, left=f"{pace.left(run)} left")
 
         yield watch
-
-
-def clock(seconds: float) -> str:
-    """Seconds as a reader wants them."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

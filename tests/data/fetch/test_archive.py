@@ -5,7 +5,7 @@ import made
 import pytest
 
 from tent.data.fetch.archive import extract, members
-from tent.data.published import silent
+from tent.data.sets.published import silent
 
 
 def write(tmp_path, content, name="a.tar"):

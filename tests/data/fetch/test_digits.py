@@ -5,7 +5,7 @@ import made
 import numpy as np
 import pytest
 
-from tent.data.fetch.digits import read_idx, read_usps
+from tent.data.fetch.digit_files import read_idx, read_usps
 
 
 def test_idx_gzipped_or_not(tmp_path):

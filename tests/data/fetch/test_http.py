@@ -7,8 +7,8 @@ import time
 import made
 import pytest
 
-from tent.data.fetch.http import download, part_of, verify
-from tent.data.published import File, silent
+from tent.data.fetch.download import download, part_path, verify
+from tent.data.sets.published import File, silent
 
 BODY = made.pixels(3_000_000).tobytes()
 MD5 = hashlib.md5(BODY).hexdigest()
@@ -41,7 +41,7 @@ def test_a_dropped_connection_is_taken_up_where_it_ended(server, file, tmp_path)
 
 
 def test_what_an_earlier_run_fetched_is_built_upon(server, file, tmp_path):
-    part_of(tmp_path / "a.bin").write_bytes(BODY[:1_000_000])
+    part_path(tmp_path / "a.bin").write_bytes(BODY[:1_000_000])
     fetch(file, tmp_path / "a.bin")
     assert server.ranges == ["bytes=1000000-"]
     assert (tmp_path / "a.bin").read_bytes() == BODY
@@ -50,8 +50,8 @@ def test_what_an_earlier_run_fetched_is_built_upon(server, file, tmp_path):
 KILLED = """
 import sys
 from pathlib import Path
-from tent.data.fetch.http import download
-from tent.data.published import File
+from tent.data.fetch.download import download
+from tent.data.sets.published import File
 def slow(what, done, total):
     print(done, flush=True)
     import time; time.sleep(60)
@@ -67,27 +67,27 @@ def test_a_killed_run_is_taken_up_by_the_next(server, file, tmp_path):
         run.kill()
     assert not (tmp_path / "a.bin").exists()
     deadline = time.monotonic() + 10
-    while not part_of(tmp_path / "a.bin").exists() and time.monotonic() < deadline:
+    while not part_path(tmp_path / "a.bin").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     fetch(file, tmp_path / "a.bin")
     assert (tmp_path / "a.bin").read_bytes() == BODY
 
 
 def test_a_whole_part_needs_no_more(server, file, tmp_path):
-    part_of(tmp_path / "a.bin").write_bytes(BODY)
+    part_path(tmp_path / "a.bin").write_bytes(BODY)
     fetch(file, tmp_path / "a.bin")
     assert (tmp_path / "a.bin").read_bytes() == BODY
 
 
 def test_a_part_that_is_too_long_is_started_over(server, file, tmp_path):
-    part_of(tmp_path / "a.bin").write_bytes(BODY + b"more")
+    part_path(tmp_path / "a.bin").write_bytes(BODY + b"more")
     fetch(file, tmp_path / "a.bin")
     assert (tmp_path / "a.bin").read_bytes() == BODY
 
 
 def test_a_server_without_ranges_sends_all_again(server, file, tmp_path):
     server.deaf = True
-    part_of(tmp_path / "a.bin").write_bytes(b"x" * 1_000_000)
+    part_path(tmp_path / "a.bin").write_bytes(b"x" * 1_000_000)
     fetch(file, tmp_path / "a.bin")
     assert (tmp_path / "a.bin").read_bytes() == BODY
 
@@ -110,7 +110,7 @@ def test_a_file_that_changed_at_the_server_is_not_mixed_with_the_old(server, tmp
 
 def test_without_a_sum_or_a_tag_a_part_is_not_trusted(server, tmp_path):
     server.files["a.bin"] = BODY
-    part_of(tmp_path / "a.bin").write_bytes(b"x" * 1_000_000)
+    part_path(tmp_path / "a.bin").write_bytes(b"x" * 1_000_000)
     fetch(File("a.bin", f"{server.url}/a.bin", ("all",)), tmp_path / "a.bin")
     assert (tmp_path / "a.bin").read_bytes() == BODY
 

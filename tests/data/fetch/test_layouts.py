@@ -6,8 +6,8 @@ import made
 import numpy as np
 import pytest
 
-from tent.data import known, load
-from tent.data.fetch.get import downloads, get
+from tent.data import known_sets, load
+from tent.data.fetch.get import download_folder, get
 
 
 def test_cifar10(root, publish):
@@ -71,7 +71,7 @@ def test_a_batch_is_missing_or_of_another_shape(root, publish):
         get(publish("cifar10", {"cifar-10-python.tar.gz": archive}), root)
     names = [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch", "batches.meta"]
     archive = made.tar({name: made.python2_batch(made.pixels(2, 3000), [1, 2]) for name in names})
-    (downloads(known()["cifar10"], root) / "cifar-10-python.tar.gz").unlink()
+    (download_folder(known_sets()["cifar10"], root) / "cifar-10-python.tar.gz").unlink()
     with pytest.raises(ValueError, match="no rows of 3,072 bytes"):
         get(publish("cifar10", {"cifar-10-python.tar.gz": archive}), root)
 
@@ -129,7 +129,7 @@ def test_an_mnist_with_too_few_labels_is_refused(root, publish):
     files = {**made.mnist_files(), "t10k-labels-idx1-ubyte.gz": made.idx(np.arange(2, dtype=np.uint8))}
     with pytest.raises(ValueError, match="2 labels for 3 images"):
         get(publish("mnist", files), root, ["test"])
-    assert known()["mnist"].there(root / "mnist") == []
+    assert known_sets()["mnist"].pieces_in(root / "mnist") == []
 
 
 def test_svhn(root, publish):
@@ -190,7 +190,7 @@ def test_an_mnist_m_without_an_image_or_with_a_broken_one_is_refused(root, publi
     del files["mnist_m/mnist_m_train/b.png"]
     with pytest.raises(ValueError, match=r"has no b\.png"):
         get(publish("mnist-m", {"mnist_m.tar.gz": made.tar(files)}), root)
-    (downloads(known()["mnist-m"], root) / "mnist_m.tar.gz").unlink()
+    (download_folder(known_sets()["mnist-m"], root) / "mnist_m.tar.gz").unlink()
     files["mnist_m/mnist_m_train/b.png"] = b"not an image"
     with pytest.raises(ValueError, match=r"b\.png: not a whole image"):
         get(publish("mnist-m", {"mnist_m.tar.gz": made.tar(files)}), root)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tent.data import load
-from tent.data.fetch.get import downloads, get
+from tent.data.fetch.get import download_folder, get
 
 
 def kit():
@@ -38,7 +38,7 @@ def test_imagenet_is_sorted_into_classes_from_files_put_in_by_hand(root, publish
     files = {"ILSVRC2012_img_val.tar": validation(4), "ILSVRC2012_devkit_t12.tar.gz": kit()}
     about = publish("imagenet", files, classes=3)
     about = dataclasses.replace(about, files=tuple(dataclasses.replace(file, url=None) for file in about.files))
-    place = downloads(about, root)
+    place = download_folder(about, root)
     with pytest.raises(OSError, match=r"Put into .*downloads.*ILSVRC2012_img_val\.tar; ILSVRC.*image-net\.org"):
         get(about, root)
     place.mkdir(parents=True, exist_ok=True)

@@ -25,7 +25,7 @@ from tent.bench.execute.protocol import protocol
 from tent.bench.result import Result
 from tent.data.stream import Stream
 from tent.engine.structures import find_logits
-from tent.train.card import hardware, versions
+from tent.environment import hardware, versions
 
 _peaks: dict[tuple[object, ...], int] = {}  # one step is like another: measured once a process
 

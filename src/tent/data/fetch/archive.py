@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from tent.data.published import Progress
+from tent.data.sets.published import Progress
 
 LINK = 0o120000  # the file type bits of a symbolic link, where a zip keeps unix modes
 BROKEN = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error)
@@ -53,7 +53,7 @@ def extract(path: Path, folder: Path, progress: Progress, name: Callable[[PurePo
         to = name(inside)
         if to is None:
             continue
-        target = folder / inside_only(str(to), path)
+        target = folder / safe_path(str(to), path)
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("xb") as file:
             shutil.copyfileobj(content, file, 1 << 20)
@@ -61,7 +61,7 @@ def extract(path: Path, folder: Path, progress: Progress, name: Callable[[PurePo
     return count
 
 
-def inside_only(name: str, archive: Path) -> PurePosixPath:
+def safe_path(name: str, archive: Path) -> PurePosixPath:
     """Return a member's path, or refuse one that is absolute, climbs out, or would on another system."""
     path = PurePosixPath(name)
     parts = [part for part in path.parts if part != "."]
@@ -86,7 +86,7 @@ def _tar(path: Path, progress: Progress) -> Iterator[Member]:
                 raise ValueError(f"{path}: its member {member.name!r} is no plain file; do not trust this archive")
             content = archive.extractfile(member)
             if content is not None:
-                yield inside_only(member.name, path), Content(content, path)
+                yield safe_path(member.name, path), Content(content, path)
         if archive.fileobj is raw:  # not compressed: then only the block of zeros at its end tells that it is whole
             raw.seek(archive.offset)
             if len(raw.read(tarfile.BLOCKSIZE)) < tarfile.BLOCKSIZE:
@@ -101,5 +101,5 @@ def _zip(path: Path, progress: Progress) -> Iterator[Member]:
             if (info.external_attr >> 16) & 0o170000 == LINK:
                 raise ValueError(f"{path}: its member {info.filename!r} is a link; do not trust this archive")
             with archive.open(info) as content:
-                yield inside_only(info.filename, path), Content(content, path)
+                yield safe_path(info.filename, path), Content(content, path)
             progress(f"opening {path.name}", done, len(files))

@@ -10,7 +10,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from tent.data.published import File, Progress
+from tent.data.sets.published import File, Progress
 
 ATTEMPTS = 4  # in a row without one new byte
 CHUNK = 1 << 20
@@ -22,12 +22,12 @@ def download(file: File, to: Path, progress: Progress, pause: float = 0.5) -> No
     if file.url is None:
         raise OSError(f"{file.name} has no open link")
     to.parent.mkdir(parents=True, exist_ok=True)
-    _room(file, to.parent)
-    part, failures = part_of(to), 0
+    _check_space(file, to.parent)
+    part, failures = part_path(to), 0
     while True:
         before = _length(part)
         try:
-            _go_on(file, file.url, part, progress)
+            _request(file, file.url, part, progress)
             break
         except urllib.error.HTTPError as error:
             if error.code != 429 and error.code < 500:
@@ -45,7 +45,7 @@ def download(file: File, to: Path, progress: Progress, pause: float = 0.5) -> No
         part.unlink()
         raise ValueError(f"{error}; it was deleted, fetch it again") from None
     os.replace(part, to)
-    _tag(part).unlink(missing_ok=True)
+    _tag_path(part).unlink(missing_ok=True)
 
 
 def verify(file: File, path: Path, progress: Progress) -> None:
@@ -60,13 +60,13 @@ def verify(file: File, path: Path, progress: Progress) -> None:
             return
 
 
-def part_of(path: Path) -> Path:
+def part_path(path: Path) -> Path:
     """Return the name of a download that is not whole yet."""
     return path.with_name(path.name + ".part")
 
 
-def _go_on(file: File, url: str, part: Path, progress: Progress) -> None:
-    have, tag = _length(part), _tag(part)
+def _request(file: File, url: str, part: Path, progress: Progress) -> None:
+    have, tag = _length(part), _tag_path(part)
     headers = {"User-Agent": "tent-tta"}
     if have and tag.is_file():
         # if-range: a server whose file changed sends the new one whole, so two files are never mixed
@@ -91,7 +91,7 @@ def _receive(answer: http.client.HTTPResponse, part: Path, have: int, name: str,
     length = answer.headers.get("Content-Length")
     total = start + int(length) if length else None
     if not resumed:
-        _mark(part, answer.headers.get("ETag") or answer.headers.get("Last-Modified"))
+        _save_tag(part, answer.headers.get("ETag") or answer.headers.get("Last-Modified"))
     with part.open("r+b" if resumed else "wb") as out:
         out.seek(start)
         done = start
@@ -103,11 +103,11 @@ def _receive(answer: http.client.HTTPResponse, part: Path, have: int, name: str,
         raise ConnectionError(f"the connection ended after {done:,} of {total:,} bytes")
 
 
-def _mark(part: Path, tag: str | None) -> None:
+def _save_tag(part: Path, tag: str | None) -> None:
     if tag and not tag.startswith("W/"):  # a weak tag does not promise the same bytes
-        _tag(part).write_text(tag)
+        _tag_path(part).write_text(tag)
     else:
-        _tag(part).unlink(missing_ok=True)
+        _tag_path(part).unlink(missing_ok=True)
 
 
 def _hash(path: Path, kind: str, progress: Progress) -> str:
@@ -120,15 +120,15 @@ def _hash(path: Path, kind: str, progress: Progress) -> str:
     return digest.hexdigest()
 
 
-def _room(file: File, folder: Path) -> None:
-    free = shutil.disk_usage(folder).free + _length(part_of(folder / file.name))
+def _check_space(file: File, folder: Path) -> None:
+    free = shutil.disk_usage(folder).free + _length(part_path(folder / file.name))
     if file.bytes is not None and free < file.bytes:
         raise OSError(
             f"{folder}: {free:,} bytes are free, and {file.name} needs {file.bytes:,}; set TENT_DATA elsewhere"
         )
 
 
-def _tag(part: Path) -> Path:
+def _tag_path(part: Path) -> Path:
     return part.with_name(part.name + ".tag")
 
 

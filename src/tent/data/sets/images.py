@@ -63,20 +63,15 @@ class Images:
         raise NotImplementedError
 
 
-def checked_labels(labels: NDArray[np.generic], file: object, images: int, classes: int | None) -> Labels:
+def check_labels(labels: NDArray[np.generic], file: object, images: int, classes: int | None) -> Labels:
     """Return the labels as int64, or say what is wrong with the file they came from."""
     if labels.ndim != 1 or labels.dtype.kind not in "iu":
         raise ValueError(f"{file}: labels must be one row of integers, not {labels.dtype} of shape {labels.shape}")
     if len(labels) != images:
         raise ValueError(f"{file}: {len(labels):,} labels for {images:,} images; fetch or make both files again")
-    checked = np.array(labels, dtype=np.int64)
-    if images and (low := int(checked.min())) < 0:
+    own = np.array(labels, dtype=np.int64)
+    if images and (low := int(own.min())) < 0:
         raise ValueError(f"{file}: a label is {low}; labels count from 0")
-    if images and classes is not None and (high := int(checked.max())) >= classes:
+    if images and classes is not None and (high := int(own.max())) >= classes:
         raise ValueError(f"{file}: a label is {high}, but there are {classes} classes, 0 to {classes - 1}")
-    return checked
-
-
-def counted(name: str, images: int, published: int | None) -> str:
-    """Return the set's name, and how many images it has where that is not what was published."""
-    return name if published in (None, images) else f"{name} ({images:,} of the published {published:,} images)"
+    return own

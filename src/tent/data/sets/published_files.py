@@ -1,7 +1,7 @@
 """The files that sets were published as: names, addresses, lengths and sums."""
 
-from tent.data.fetch import trees
-from tent.data.published import File
+from tent.data.fetch import folder_layouts
+from tent.data.sets.published import File
 
 GROUPS = {  # ImageNet-C's archives, and the types in each
     "noise": ("gaussian_noise", "shot_noise", "impulse_noise"),
@@ -94,8 +94,8 @@ MNIST_M = (
     ),
 )
 IMAGENET = (
-    File(trees.VALIDATION, None, ("val",), 6_744_924_160, "29b22e2961454d5413ddabcf34fc5622"),
-    File(trees.KIT, None, ("val",), md5="fa75699e90414af021442c21a62c3abf"),
+    File(folder_layouts.VALIDATION, None, ("val",), 6_744_924_160, "29b22e2961454d5413ddabcf34fc5622"),
+    File(folder_layouts.KIT, None, ("val",), md5="fa75699e90414af021442c21a62c3abf"),
 )
 IMAGENETC = tuple(
     File(f"{group}.tar", f"{ZENODO}/2235448/files/{group}.tar", GROUPS[group], size, md5)

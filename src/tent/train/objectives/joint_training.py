@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tent import augment
-from tent.train.objective import Batch, Objective
+from tent.train.objectives.objective import Batch, Objective
 
 
 class TTT(Objective):
@@ -13,7 +13,7 @@ class TTT(Objective):
 
     method, cost = "ttt", 2.0
 
-    def refuse(self, height: int, width: int) -> None:
+    def check_size(self, height: int, width: int) -> None:
         """Refuse images that do not fit themselves after a quarter turn."""
         if height != width:
             raise ValueError(

@@ -31,8 +31,8 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     return found
 
 
-def put_weights(model: nn.Module, name: str, path: str | os.PathLike[str]) -> None:
-    """Fill a model, called by its name, with the weights of a file, all of them or none."""
+def load_weights(model: nn.Module, name: str, path: str | os.PathLike[str]) -> None:
+    """Load a file's weights into a model, called by its name: all of them or none."""
     state, own = read_weights(path), model.state_dict()
     missing = [each for each in own if each not in state]
     strange = [each for each in state if each not in own]

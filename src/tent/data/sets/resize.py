@@ -6,13 +6,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tent.data.images import Each, Images, Pixels
 from tent.data.preprocess import Preprocess
+from tent.data.sets.images import Each, Images, Pixels
 
 CHUNK = 4096  # images read together
 
 
-class Resized(Images):
+class ResizedImages(Images):
     """A set whose images are all `size` pixels high and wide, in colour, exactly as `Preprocess` makes them.
 
     The whole set is resized when its first image is fetched: for small images that are gone through many times.

@@ -8,17 +8,17 @@ import numpy as np
 
 from tent.data.fetch.archive import Content, extract, members
 from tent.data.fetch.mat import read_mat
-from tent.data.folder import by_list, is_image
-from tent.data.images import Pixels
-from tent.data.preprocess import imaging
-from tent.data.published import Progress
+from tent.data.preprocess import pillow_image
+from tent.data.sets.folders import is_image, open_image_list
+from tent.data.sets.images import Pixels
+from tent.data.sets.published import Progress
 
 Files = Mapping[str, Path]
 KIT, VALIDATION = "ILSVRC2012_devkit_t12.tar.gz", "ILSVRC2012_img_val.tar"
 AGAIN = "delete it and fetch it again"
 
 
-def as_archived(files: Files, folder: Path, progress: Progress) -> None:
+def unpack_images(files: Files, folder: Path, progress: Progress) -> None:
     """Lay archives out as they are: ImageNet-C's type/severity/class, ImageNetV2's version/class."""
     for path in files.values():
         if not extract(path, folder, progress, lambda inside: inside if is_image(inside.name) else None):
@@ -35,7 +35,7 @@ def visda(files: Files, folder: Path, progress: Progress) -> None:
 
         extract(path, folder, progress, inside)
         labels = tuple(str(number) for number in range(12))
-        found = by_list(name, folder / split, "image_list.txt", labels, f"{path} is not whole: {AGAIN}")
+        found = open_image_list(name, folder / split, "image_list.txt", labels, f"{path} is not whole: {AGAIN}")
         for place in range(len(found)):
             if not (folder / split / found.where(place)).is_file():
                 raise ValueError(f"{path}: it lacks {found.where(place)}, which its list names; {AGAIN}")
@@ -61,7 +61,7 @@ def imagenet(files: Files, folder: Path, progress: Progress) -> None:
 def decode(content: Content, name: str) -> Pixels:
     """Return one image of an archive in colour."""
     try:
-        with imaging().open(io.BytesIO(content.read())) as image:
+        with pillow_image().open(io.BytesIO(content.read())) as image:
             return np.asarray(image.convert("RGB"))
     except (OSError, ValueError, SyntaxError) as error:
         raise ValueError(f"{name}: not a whole image ({error}); {AGAIN}") from error

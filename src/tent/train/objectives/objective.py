@@ -22,10 +22,10 @@ class Objective(nn.Module):
     """A loss that the loop minimises; parameters it holds are trained and saved with the model's."""
 
     method = "source"  # its name on a card
-    targeted = False  # whether it looks at a target
+    needs_target = False  # whether it looks at a target
     cost = 1.0  # images that pass through the network, forward and backward, for each labelled one
 
-    def refuse(self, height: int, width: int) -> None:
+    def check_size(self, height: int, width: int) -> None:
         """Refuse images of a size that it cannot learn from."""
 
     def start(self, model: nn.Module) -> None:
@@ -53,8 +53,8 @@ def feature_width(model: nn.Module, method: str) -> int:
     return last.in_features
 
 
-def target_of(batch: Batch, method: str) -> Tensor:
-    """The target's images of a batch, which must be there."""
+def require_target(batch: Batch, method: str) -> Tensor:
+    """Return the target's images of a batch, which must be there."""
     if batch.target is None:
         raise ValueError(f"{method} learns from a target too; give the recipe a target, such as mnist")
     return batch.target

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tent.data.images import Each, Images, Labels, Pixels, checked_labels
-from tent.data.preprocess import imaging
+from tent.data.preprocess import pillow_image
+from tent.data.sets.images import Each, Images, Labels, Pixels, check_labels
 
 SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 THREADS = min(8, os.cpu_count() or 1)  # decoding leaves the interpreter's lock, so threads are enough
@@ -41,7 +41,7 @@ class FolderImages(Images):
         paths = [self._folder / self._files[int(index)] for index in indices]
 
         def read(path: Path) -> Pixels:
-            return decoded(path) if each is None else each(decoded(path))
+            return read_image(path) if each is None else each(read_image(path))
 
         if len(paths) < 2 or THREADS < 2:
             return [read(path) for path in paths]
@@ -63,9 +63,9 @@ class FolderImages(Images):
         return digest.hexdigest()
 
 
-def decoded(path: Path) -> Pixels:
+def read_image(path: Path) -> Pixels:
     """Return one image file as uint8 (h, w, 3), or say which file is broken."""
-    image_module = imaging()
+    image_module = pillow_image()
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such image; restore it, or fetch the set again")
     try:
@@ -76,7 +76,7 @@ def decoded(path: Path) -> Pixels:
         raise ValueError(f"{path}: not a whole image ({error}); replace or remove it") from error
 
 
-def images_under(folder: Path) -> list[str]:
+def list_images(folder: Path) -> list[str]:
     """Return the image files at any depth under a folder, by their paths inside it, in order."""
     found = []
     for at, folders, files in os.walk(folder):
@@ -101,21 +101,21 @@ def class_folders(folder: Path, hint: str) -> list[str]:
     return sorted(names)
 
 
-def by_class(name: str, folder: Path, class_names: Sequence[str], hint: str) -> FolderImages:
+def open_class_folders(name: str, folder: Path, class_names: Sequence[str], hint: str) -> FolderImages:
     """Open one folder a class; a class's label is its place among the names."""
     files: list[str] = []
     labels: list[int] = []
     for label, each in enumerate(class_names):
-        inside = [f"{each}/{file}" for file in images_under(folder / each)]
+        inside = [f"{each}/{file}" for file in list_images(folder / each)]
         files += inside
         labels += [label] * len(inside)
     if not files:
         raise FileNotFoundError(f"{folder}: no image in any of its folders; {hint}")
-    known = checked_labels(np.array(labels), folder, len(files), len(class_names))
+    known = check_labels(np.array(labels), folder, len(files), len(class_names))
     return FolderImages(name, folder, files, known, len(class_names), class_names)
 
 
-def by_list(name: str, folder: Path, listed: str, class_names: Sequence[str], hint: str) -> FolderImages:
+def open_image_list(name: str, folder: Path, listed: str, class_names: Sequence[str], hint: str) -> FolderImages:
     """Open the images that a text file names, one `path label` a line."""
     path = folder / listed
     if not path.is_file():
@@ -131,11 +131,11 @@ def by_list(name: str, folder: Path, listed: str, class_names: Sequence[str], hi
         labels.append(int(label))
     if not files:
         raise ValueError(f"{path}: the list is empty; {hint}")
-    known = checked_labels(np.array(labels), path, len(files), len(class_names))
+    known = check_labels(np.array(labels), path, len(files), len(class_names))
     return FolderImages(name, folder, files, known, len(class_names), class_names)
 
 
-def any_folder(folder: Path, labelled: bool | None = None, class_names: Sequence[str] | None = None) -> FolderImages:
+def open_folder(folder: Path, labelled: bool | None = None, class_names: Sequence[str] | None = None) -> FolderImages:
     """Open a user's own folder: folders in it are classes; images right in it have no labels.
 
     Args:
@@ -145,15 +145,15 @@ def any_folder(folder: Path, labelled: bool | None = None, class_names: Sequence
     hint = "name a folder of images, or of one folder a class"
     names = class_folders(folder, hint)
     loose = [entry.name for entry in os.scandir(folder) if entry.is_file() and is_image(entry.name)]
-    if labelled is None and loose and any(images_under(folder / name) for name in names):
+    if labelled is None and loose and any(list_images(folder / name) for name in names):
         raise ValueError(
             f"{folder}: images both in it and in its folders; say labelled=False to take all without labels"
         )
     if labelled is False or (labelled is None and loose):
-        files = images_under(folder)
+        files = list_images(folder)
         if not files:
             raise FileNotFoundError(f"{folder}: no image in it; {hint}")
         return FolderImages(f"folder {folder.name}", folder, files, None, None)
     if class_names is not None and (strange := sorted(set(names) - set(class_names))):
         raise ValueError(f"{folder}: the folder {strange[0]!r} is not one of the {len(class_names)} classes given")
-    return by_class(f"folder {folder.name}", folder, names if class_names is None else class_names, hint)
+    return open_class_folders(f"folder {folder.name}", folder, names if class_names is None else class_names, hint)

@@ -9,16 +9,16 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from tent import augment
-from tent.train import quadrant
-from tent.train.objective import Batch, Objective, feature_width, target_of
+from tent.train.objectives.objective import Batch, Objective, feature_width, require_target
 
 TASKS = {"rotation": 1.0, "position": 0.25}  # what each adds to the images that pass, for each labelled one
+PLACES = 4  # top left, top right, bottom left, bottom right: the label is the place in this order
 
 
 class UDASS(Objective):
     """Cross-entropy on the source; rotations, and places of quarters, told apart on source and target."""
 
-    method, targeted = "uda-ss", True
+    method, needs_target = "uda-ss", True
 
     def __init__(self, tasks: Collection[str] = tuple(TASKS)) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class UDASS(Objective):
     def __repr__(self) -> str:
         return "UDASS()" if len(self.tasks) == len(TASKS) else f"UDASS(tasks={self.tasks})"
 
-    def refuse(self, height: int, width: int) -> None:
+    def check_size(self, height: int, width: int) -> None:
         """Refuse images that do not fit themselves after a quarter turn, or have no four equal quarters."""
         turns, cuts = (task in self.tasks for task in TASKS)
         if (turns and height != width) or (cuts and (height % 2 or width % 2)):
@@ -47,11 +47,11 @@ class UDASS(Objective):
         if "rotation" in self.tasks:
             self.rotation = nn.Linear(width, augment.TURNS)
         if "position" in self.tasks:
-            self.place = nn.Linear(width, quadrant.PLACES)
+            self.place = nn.Linear(width, PLACES)
 
     def forward(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """The losses: labels on the source, each other task on a half of the source and a half of the target."""
-        target, n = target_of(batch, self.method), len(batch.labels)
+        target, n = require_target(batch, self.method), len(batch.labels)
         if n < 2:
             raise ValueError(f"a batch of {n}: {self.method} shares it between two tasks, so give it at least 2")
         half = n // 2
@@ -60,10 +60,10 @@ class UDASS(Objective):
             turned, turns = augment.random_rotation(torch.cat([batch.inputs[:half], target[:half]]), batch.random)
         losses = []
         if "position" in self.tasks:
-            quarters, places = quadrant.drawn(torch.cat([batch.inputs[half:], target[half:]]), batch.random)
-            with untracked(model):
-                losses.append(F.cross_entropy(self.place(features(model, quarters)).float(), places))
-        found = features(model, torch.cat([batch.inputs, turned]))
+            quarters, places = random_quadrants(torch.cat([batch.inputs[half:], target[half:]]), batch.random)
+            with keep_running_stats(model):
+                losses.append(F.cross_entropy(self.place(compute_features(model, quarters)).float(), places))
+        found = compute_features(model, torch.cat([batch.inputs, turned]))
         logits = model.fc(found[:n]).float()  # type: ignore[operator]
         if "rotation" in self.tasks:
             losses.append(F.cross_entropy(self.rotation(found[n:]).float(), turns))
@@ -71,7 +71,7 @@ class UDASS(Objective):
 
 
 @contextmanager
-def untracked(model: nn.Module) -> Iterator[None]:
+def keep_running_stats(model: nn.Module) -> Iterator[None]:
     """Keep what passes out of the running averages: whole images are tested on, and quarters' statistics differ."""
     norms = [each for each in model.modules() if isinstance(each, _BatchNorm) and each.track_running_stats]
     try:
@@ -83,6 +83,26 @@ def untracked(model: nn.Module) -> Iterator[None]:
             norm.track_running_stats = True
 
 
-def features(model: nn.Module, images: Tensor) -> Tensor:
+def compute_features(model: nn.Module, images: Tensor) -> Tensor:
     """What the heads see of images, which get their channels last in memory, as the network is."""
     return model.features(images.contiguous(memory_format=torch.channels_last))  # type: ignore[operator,no-any-return]
+
+
+def cut_quadrants(images: Tensor, places: Tensor) -> Tensor:
+    """Return of each image (n, c, h, w) the quarter (c, h/2, w/2) at its own place."""
+    if images.dim() != 4 or images.shape[2] % 2 or images.shape[3] % 2:
+        raise ValueError(
+            f"images of shape {tuple(images.shape)}: only those of even height and width, (n, c, h, w), have quadrants"
+        )
+    n, channels, height, width = images.shape[0], images.shape[1], images.shape[2] // 2, images.shape[3] // 2
+    out = images.new_empty(n, channels, height, width)
+    for place in range(PLACES):
+        chosen, top, left = places == place, place // 2 * height, place % 2 * width
+        out[chosen] = images[chosen, :, top : top + height, left : left + width]
+    return out
+
+
+def random_quadrants(images: Tensor, random: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Return a quarter of each image from a place drawn at random, and the places, which are the labels."""
+    places = torch.randint(PLACES, (len(images),), generator=random).to(images.device)
+    return cut_quadrants(images, places), places

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tent.data.arrays import open_array, open_pixels
 from tent.data.fetch.archive import extract, members
-from tent.data.fetch.digits import read_idx, read_usps
+from tent.data.fetch.digit_files import read_idx, read_usps
+from tent.data.fetch.folder_layouts import decode
 from tent.data.fetch.mat import read_mat
 from tent.data.fetch.pickles import read_pickle
-from tent.data.fetch.trees import decode
-from tent.data.folder import is_image
-from tent.data.images import Labels, Pixels, checked_labels
-from tent.data.place import new_array, save_array, save_text
-from tent.data.published import Progress
+from tent.data.sets.arrays import new_array, open_array, open_pixels, save_array, save_text
+from tent.data.sets.folders import is_image
+from tent.data.sets.images import Labels, Pixels, check_labels
+from tent.data.sets.published import Progress
 
 Files = Mapping[str, Path]
 CHUNK = 4096  # images rearranged at once
@@ -88,7 +87,7 @@ def mnist_m(files: Files, folder: Path, progress: Progress) -> None:
         save_split(folder, split.removeprefix("mnist_m_"), pixels, np.array(list(listed.values())), path)
 
 
-def arrays(files: Files, folder: Path, progress: Progress) -> None:
+def copy_arrays(files: Files, folder: Path, progress: Progress) -> None:
     """Lay out files that are published as the arrays they stay."""
     for done, (name, path) in enumerate(files.items(), 1):
         open_array(path, AGAIN)
@@ -96,7 +95,7 @@ def arrays(files: Files, folder: Path, progress: Progress) -> None:
         progress("laying out", done, len(files))
 
 
-def corrupted(files: Files, folder: Path, progress: Progress) -> None:
+def cifar_c(files: Files, folder: Path, progress: Progress) -> None:
     """Lay CIFAR-10-C or CIFAR-100-C out: the arrays in its archive, one a type, and their labels."""
     path = _only(files)
 
@@ -112,7 +111,7 @@ def corrupted(files: Files, folder: Path, progress: Progress) -> None:
 
 def save_split(folder: Path, split: str, images: Pixels, labels: NDArray[np.generic], source: Path) -> None:
     """Write one split's images and labels as the plain arrays that every small set lies in."""
-    checked: Labels = checked_labels(labels, source, len(images), None)
+    checked: Labels = check_labels(labels, source, len(images), None)
     with new_array(folder / f"{split}_images.npy", images.shape) as out:
         for start in range(0, len(images), CHUNK):
             out[start : start + CHUNK] = images[start : start + CHUNK]

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tent.data.images import Each, Images, Labels, Pixels, checked_labels
+from tent.data.sets.images import Each, Images, Labels, Pixels, check_labels
 
 
-class BorrowedImages(Images):
+class HubImages(Images):
     """Images of another library's set, one at a time."""
 
     def __init__(
@@ -33,7 +33,7 @@ class BorrowedImages(Images):
 
     def fetch(self, indices: NDArray[np.int64], each: Each | None = None) -> Pixels | list[Pixels]:
         """Return these images as a list."""
-        images = [_array(self._read(int(index)), f"{self.name}, image {index}") for index in indices]
+        images = [_to_pixels(self._read(int(index)), f"{self.name}, image {index}") for index in indices]
         return images if each is None else [each(image) for image in images]
 
     def where(self, index: int) -> str:
@@ -51,7 +51,7 @@ class BorrowedImages(Images):
         return digest.hexdigest()
 
 
-def torchvision(name: str, split: str, root: Path, options: dict[str, Any]) -> Images:
+def open_torchvision(name: str, split: str, root: Path, options: dict[str, Any]) -> Images:
     """Open one of torchvision's sets; `download=True` lets it fetch what is missing."""
     try:
         from torchvision import datasets
@@ -69,20 +69,18 @@ def torchvision(name: str, split: str, root: Path, options: dict[str, Any]) -> I
     except (RuntimeError, TypeError, ValueError, OSError) as error:
         raise ValueError(f"torchvision:{name} did not open: {error}; download=True fetches it, where it can") from error
     names = getattr(found, "classes", None)
-    return borrowed(f"torchvision {name} {split}", found, names if isinstance(names, (list, tuple)) else None)
+    return wrap_dataset(f"torchvision {name} {split}", found, names if isinstance(names, (list, tuple)) else None)
 
 
-def borrowed(name: str, found: Any, class_names: Sequence[str] | None = None) -> BorrowedImages:
+def wrap_dataset(name: str, found: Any, class_names: Sequence[str] | None = None) -> HubImages:
     """Wrap any sized set whose items are (image, label)."""
     answers = next((getattr(found, key) for key in ("targets", "labels", "_labels") if hasattr(found, key)), None)
     if answers is None:  # then only the items themselves tell
         answers = [found[place][1] for place in range(len(found))]
-    labels = checked_labels(np.asarray(answers), name, len(found), len(class_names) if class_names else None)
-    classes = len(class_names) if class_names else int(labels.max()) + 1 if len(labels) else None
-    return BorrowedImages(name, len(found), lambda place: found[place][0], labels, classes, class_names)
+    return _label(name, len(found), lambda place: found[place][0], answers, class_names)
 
 
-def hugging_face(name: str, split: str, options: dict[str, Any]) -> Images:
+def open_hugging_face(name: str, split: str, options: dict[str, Any]) -> Images:
     """Open one of the hub's sets, or one that `save_to_disk` left in a folder; no code of the set's own is run.
 
     Options: `image` and `label`, the columns, where their types do not tell; `config`; `data_files`.
@@ -102,10 +100,10 @@ def hugging_face(name: str, split: str, options: dict[str, Any]) -> Images:
         raise ValueError(
             f"hf:{name} did not open: {said}; without a network, save_to_disk it elsewhere and name its folder"
         ) from error
-    return _table(f"hf {name} {split}", table, columns, datasets)
+    return _open_table(f"hf {name} {split}", table, columns, datasets)
 
 
-def _table(name: str, table: Any, columns: dict[str, str], datasets: Any) -> Images:
+def _open_table(name: str, table: Any, columns: dict[str, str], datasets: Any) -> Images:
     features = table.features
     of_type = {
         "image": [key for key, kind in features.items() if isinstance(kind, datasets.Image)],
@@ -118,13 +116,19 @@ def _table(name: str, table: Any, columns: dict[str, str], datasets: Any) -> Ima
             raise ValueError(f"{name}: no column {column!r}; say image= and label= of {', '.join(features)}")
     names = getattr(features[label], "names", None) if label else None
     if not label:
-        return BorrowedImages(name, len(table), lambda place: table[place][image], None, None)
-    labels = checked_labels(np.asarray(table[label][:]), name, len(table), len(names) if names else None)
-    classes = len(names) if names else int(labels.max()) + 1 if len(labels) else None
-    return BorrowedImages(name, len(table), lambda place: table[place][image], labels, classes, names)
+        return HubImages(name, len(table), lambda place: table[place][image], None, None)
+    return _label(name, len(table), lambda place: table[place][image], table[label][:], names)
 
 
-def _array(image: Any, name: str) -> Pixels:
+def _label(
+    name: str, length: int, pixels: Callable[[int], Any], answers: Any, class_names: Sequence[str] | None
+) -> HubImages:
+    labels = check_labels(np.asarray(answers), name, length, len(class_names) if class_names else None)
+    classes = len(class_names) if class_names else int(labels.max()) + 1 if len(labels) else None
+    return HubImages(name, length, pixels, labels, classes, class_names)
+
+
+def _to_pixels(image: Any, name: str) -> Pixels:
     if hasattr(image, "convert"):
         return np.asarray(image.convert("RGB"))
     pixels = np.asarray(image)

@@ -5,15 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tent.data import place
+from tent.data.data_folder import cache_folder, data_folder, folder_size, lock_set
+from tent.data.sets.arrays import new_array, save_text
 
 
 def test_the_root_is_what_is_given_then_told_then_the_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("TENT_DATA", str(tmp_path / "told"))
-    assert place.root(tmp_path) == tmp_path
-    assert place.root() == tmp_path / "told"
+    assert data_folder(tmp_path) == tmp_path
+    assert data_folder() == tmp_path / "told"
     monkeypatch.delenv("TENT_DATA")
-    assert place.root() == place.cache()
+    assert data_folder() == cache_folder()
 
 
 @pytest.mark.parametrize(
@@ -26,26 +27,26 @@ def test_the_root_is_what_is_given_then_told_then_the_cache(monkeypatch, tmp_pat
 def test_the_cache_lies_where_the_platform_keeps_it(monkeypatch, platform, variable, expected):
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setenv(variable, "x")
-    assert place.cache() == Path(expected)
+    assert cache_folder() == Path(expected)
     monkeypatch.delenv(variable)
-    assert place.cache().is_relative_to(Path.home())
+    assert cache_folder().is_relative_to(Path.home())
 
 
 def test_the_cache_of_a_mac_is_in_its_library(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert place.cache() == Path.home() / "Library" / "Caches" / "tent"
+    assert cache_folder() == Path.home() / "Library" / "Caches" / "tent"
 
 
 def test_a_file_is_whole_or_not_there(tmp_path):
     def half():
-        with place.new_array(tmp_path / "a.npy", (4,)) as array:
+        with new_array(tmp_path / "a.npy", (4,)) as array:
             array[:2] = 1
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         half()
     assert list(tmp_path.iterdir()) == []
-    with place.new_array(tmp_path / "a.npy", (4,)) as array:
+    with new_array(tmp_path / "a.npy", (4,)) as array:
         array[:] = 7
         assert not (tmp_path / "a.npy").exists()
     assert np.load(tmp_path / "a.npy").tolist() == [7] * 4
@@ -53,15 +54,15 @@ def test_a_file_is_whole_or_not_there(tmp_path):
 
 
 def test_a_failed_write_leaves_the_file_that_was_there(tmp_path):
-    place.save_text(tmp_path / "a.txt", "old")
+    save_text(tmp_path / "a.txt", "old")
     with pytest.raises(UnicodeEncodeError):
-        place.save_text(tmp_path / "a.txt", "\ud800")
+        save_text(tmp_path / "a.txt", "\ud800")
     assert (tmp_path / "a.txt").read_text() == "old"
 
 
 def _try_to_lock(folder, answer):
     try:
-        with place.alone(folder):
+        with lock_set(folder):
             answer.put("locked")
     except BlockingIOError as error:
         answer.put(str(error))
@@ -71,12 +72,12 @@ def test_two_processes_do_not_write_one_set(tmp_path):
     pytest.importorskip("fcntl")
     context = multiprocessing.get_context("spawn")
     answer = context.Queue()
-    with place.alone(tmp_path / "set"):
+    with lock_set(tmp_path / "set"):
         other = context.Process(target=_try_to_lock, args=(tmp_path / "set", answer))
         other.start()
         assert "another process is writing" in answer.get(timeout=60)
         other.join()
-    with place.alone(tmp_path / "set"):
+    with lock_set(tmp_path / "set"):
         pass
 
 
@@ -84,6 +85,6 @@ def test_the_size_of_a_folder_is_that_of_its_files(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "a").write_bytes(b"123")
     (tmp_path / "in" / "b").write_bytes(b"4567")
-    assert place.size(tmp_path) == (7, True)
-    assert place.size(tmp_path, most=0) == (3, False)
-    assert place.size(tmp_path / "none") == (0, True)
+    assert folder_size(tmp_path) == (7, True)
+    assert folder_size(tmp_path, most=0) == (3, False)
+    assert folder_size(tmp_path / "none") == (0, True)

@@ -1,14 +1,17 @@
-"""Images that lie in .npy files: mapped, never unpickled, never read whole."""
+"""Images in .npy files: mapped, never unpickled, never read whole; written whole or not at all."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.lib.format import open_memmap
+from numpy.typing import DTypeLike, NDArray
 
-from tent.data.images import Each, Images, Labels, Pixels, checked_labels
+from tent.data.sets.images import Each, Images, Labels, Pixels, check_labels
+from tent.files import atomic_write, partial_path
 
 CHUNK = 4096  # rows hashed at once
 
@@ -88,7 +91,7 @@ def open_pixels(path: Path, hint: str) -> Pixels:
     return array  # type: ignore[return-value]  # its dtype was just looked at
 
 
-def array_pair(
+def open_pair(
     name: str,
     images: Path,
     labels: Path | None,
@@ -99,7 +102,32 @@ def array_pair(
 ) -> ArrayImages:
     """Open images and their labels, if any; without a number of classes it is the highest label and one."""
     pixels = open_pixels(images, hint)
-    known = None if labels is None else checked_labels(open_array(labels, hint), labels, len(pixels), classes)
+    known = None if labels is None else check_labels(open_array(labels, hint), labels, len(pixels), classes)
     if classes is None and known is not None and len(known):
         classes = int(known.max()) + 1
     return ArrayImages(name, pixels, known, classes, class_names, file=images.name)
+
+
+@contextmanager
+def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.uint8) -> Iterator[NDArray[np.uint8]]:
+    """Hand out a mapped array to fill that becomes the file at the path once it is full."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path, partial_path(path)) as making:
+        array = open_memmap(making, mode="w+", dtype=np.dtype(dtype), shape=shape)
+        yield array
+        array.flush()
+        del array  # windows cannot rename a file that is mapped
+
+
+def save_array(path: Path, array: NDArray[np.generic]) -> None:
+    """Write one array as a plain .npy file, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as making, making.open("wb") as file:
+        np.save(file, array, allow_pickle=False)
+
+
+def save_text(path: Path, text: str) -> None:
+    """Write one text file, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as making:
+        making.write_text(text, encoding="utf-8")
