@@ -1,12 +1,15 @@
 """Recipes: bad values are refused by name, and a recipe knows its command line."""
 
+from pathlib import Path
+
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from tent.cli.app import app
 from tent.train import Objective, Recipe
 from tent.train.baseline import choose_network
-from tent.train.recipe import SCHEDULES, cosine, may_flip, one_cycle
+from tent.train.recipe import SCHEDULES, best_precision, cosine, may_flip, one_cycle
 
 
 @pytest.mark.parametrize(
@@ -97,3 +100,39 @@ def test_cosine_starts_at_its_peak():
 
 def test_digits_are_not_mirrored_however_their_set_is_spelt():
     assert [may_flip(name) for name in ("cifar10", "svhn", "mnist-m", "mnist_m")] == [True, False, False, False]
+
+
+FLAGS = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")  # of torch.cpu
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_bfloat16_is_best_where_torch_says_that_the_processor_multiplies_in_it(monkeypatch, name):
+    monkeypatch.setattr("tent.train.recipe.CPUINFO", Path("/nowhere"))
+    for each in FLAGS:
+        monkeypatch.setattr(torch.cpu, each, lambda yes=each == name: yes, raising=False)
+    assert best_precision(torch.device("cpu")) == "bfloat16"
+
+
+@pytest.mark.parametrize(
+    ("line", "best"),
+    [
+        ("flags\t\t: fpu avx512f avx512_bf16", "bfloat16"),
+        ("flags\t\t: fpu avx512f amx_bf16 amx_tile", "bfloat16"),
+        ("Features\t: fp asimd bf16", "bfloat16"),
+        ("flags\t\t: fpu avx512f avx512_vnni", "float32"),  # torch supports bfloat16 here, and is slower in it
+        ("model name\t: bf16", "float32"),
+    ],
+)
+def test_without_torchs_private_names_the_processors_own_flags_tell(monkeypatch, tmp_path, line, best):
+    for name in FLAGS:
+        monkeypatch.delattr(torch.cpu, name, raising=False)
+    (tmp_path / "cpuinfo").write_text(f"processor\t: 0\n{line}\n\nprocessor\t: 1\n")
+    monkeypatch.setattr("tent.train.recipe.CPUINFO", tmp_path / "cpuinfo")
+    assert best_precision(torch.device("cpu")) == best
+
+
+def test_a_processor_that_says_nothing_is_trained_on_in_float32(monkeypatch):
+    for name in FLAGS:
+        monkeypatch.delattr(torch.cpu, name, raising=False)
+    monkeypatch.setattr("tent.train.recipe.CPUINFO", Path("/nowhere"))
+    assert best_precision(torch.device("cpu")) == "float32"

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -10,6 +11,10 @@ import torch
 from tent.data.sets.catalog import DIGITS, find_set
 
 Schedule = Callable[[int, int, float, float], float]
+
+
+CPUINFO = Path("/proc/cpuinfo")
+BFLOAT16_FLAGS = {"amx_bf16", "avx512_bf16", "bf16"}
 
 
 @dataclass(frozen=True)
@@ -76,10 +81,21 @@ def may_flip(data: str) -> bool:
 
 
 def best_precision(device: torch.device) -> str:
-    """bfloat16 where the device multiplies in it, float32 elsewhere."""
+    """Return bfloat16 where the device multiplies in it, float32 elsewhere: torch emulates it there, and is slower."""
     if device.type == "cuda":
-        return "bfloat16" if torch.cuda.is_bf16_supported() else "float32"
-    return "bfloat16" if torch.ops.mkldnn._is_mkldnn_bf16_supported() else "float32"
+        fast = torch.cuda.get_device_capability(device) >= (8, 0)
+    else:
+        names = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")  # private: may be gone
+        fast = any(getattr(torch.cpu, name, bool)() for name in names) or bool(_cpu_flags() & BFLOAT16_FLAGS)
+    return "bfloat16" if fast else "float32"
+
+
+def _cpu_flags() -> set[str]:
+    try:
+        lines = CPUINFO.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return set()
+    return {flag for line in lines if line.startswith(("flags", "Features")) for flag in line.split()}
 
 
 def one_cycle(step: int, steps: int, rise: float, hold: float) -> float:
