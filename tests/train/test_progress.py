@@ -46,7 +46,7 @@ def test_a_long_epoch_is_heard_of_each_minute(run, capsys, monkeypatch):
 def test_a_run_that_goes_on_says_so(run, capsys):
     run.step = 7
     with show(run):
-        assert capsys.readouterr().err == "going on after 7 of 20 steps\n"
+        assert capsys.readouterr().err == "continuing after 7 of 20 steps\n"
 
 
 def test_a_terminal_gets_a_bar(run, monkeypatch):

@@ -81,7 +81,7 @@ def make_command(
 ) -> None:
     """Make the corruption benchmark from the clean test images, in the published layout.
 
-    What is whole is left alone, so a run that was stopped goes on where it was.
+    What is whole is left alone, so a run that was stopped continues where it was.
     """
     from tent.data.data_folder import data_folder
     from tent.data.make import make

@@ -21,7 +21,7 @@ def command(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for weights and card; a run that was killed there goes on.",
+            help="Folder for weights and card; a run that was killed there continues.",
             show_default="models/METHOD-SOURCE[-TARGET] in the data folder; none for method source",
         ),
     ] = None,
@@ -58,7 +58,7 @@ def command(
     ] = None,
     every: Annotated[float, typer.Option(help="Seconds between checkpoints inside an epoch.")] = 60.0,
 ) -> None:
-    """Train a model on a labelled set; a run that was killed goes on, to the same bits."""
+    """Train a model on a labelled set; a run that was killed continues, to the same bits."""
     place, objective = find_device(device), make_objective(method)
     recipe = Recipe(
         model=choose_network(method, model),

@@ -27,7 +27,7 @@ class Domains:
     target: Images | None = None
     target_test: Images | None = None  # None too where its labels are not known or not the source's
 
-    def resized(self, size: int | None) -> "Domains":
+    def resize(self, size: int | None) -> "Domains":
         """Return the same, with what is learnt from at the size that a recipe asks for, if it does."""
         return replace(
             self, source=resize(self.source, size), target=None if self.target is None else resize(self.target, size)

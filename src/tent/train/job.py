@@ -33,7 +33,7 @@ def train(
     device: torch.device | None = None,
     every: float = 60.0,
 ) -> dict[str, Any]:
-    """Train a network by its recipe into a folder and return its card; a run that was killed goes on.
+    """Train a network by its recipe into a folder and return its card; a run that was killed continues.
 
     Args:
         start: weights to start from: a file, such as that of an earlier training, whose card is then kept, or the
@@ -52,7 +52,7 @@ def train(
         finished, left = read_run(out)
         check_same_run(head, finished or left or head, out)
         if finished is None:
-            seen = domains.resized(recipe.size)
+            seen = domains.resize(recipe.size)
             preprocess, model = normalisation(seen.source, recipe.size), build_network(recipe, seen.source, begin)
             place = device or torch.device("cpu")
             training = Training(model, seen.source, preprocess, recipe, objective, place, seen.target)
@@ -123,7 +123,12 @@ def make_card(training: Training, domains: Domains, head: dict[str, Any]) -> dic
         "std": preprocess.std,
         "command": recipe.command(training.objective.method),
         **head,
-        "training": {**head["training"], "seconds": seconds, "forward": training.passed, "backward": training.passed},
+        "training": {
+            **head["training"],
+            "seconds": seconds,
+            "forward": training.images_seen,
+            "backward": training.images_seen,
+        },
         "test_set": test.name,
         "test_images": len(test),
         "test_sha256": test.sha256,

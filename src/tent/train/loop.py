@@ -109,7 +109,7 @@ class Training:
         return self.preprocess(images.numpy()).to(self.device, memory_format=torch.channels_last)
 
     @property
-    def passed(self) -> int:
+    def images_seen(self) -> int:
         """Images that go forward, and backward, through the network in the whole run; four quarters are one image."""
         return round(self.steps * min(self.recipe.batch, len(self.data)) * self.objective.cost)
 

@@ -18,7 +18,7 @@ class Pace:
     def __init__(self) -> None:
         self.ends: deque[float] = deque([monotonic()], maxlen=200)
 
-    def left(self, run: Training) -> str:
+    def remaining(self, run: Training) -> str:
         """Note the end of a step, and say how long the run still takes."""
         self.ends.append(monotonic())
         return duration((self.ends[-1] - self.ends[0]) / (len(self.ends) - 1) * (run.steps - run.step))
@@ -31,11 +31,11 @@ class Lines:
         self.pace = Pace()
         self.said = self.epoch_began = monotonic()
         if run.step:
-            print(f"going on after {run.step} of {run.steps} steps", file=sys.stderr, flush=True)
+            print(f"continuing after {run.step} of {run.steps} steps", file=sys.stderr, flush=True)
 
     def __call__(self, run: Training, loss: float, error: float) -> None:
         """Say how far the run is, where it is time to."""
-        now, left = monotonic(), self.pace.left(run)
+        now, left = monotonic(), self.pace.remaining(run)
         epoch, place = divmod(run.step, run.epoch_steps)
         if place and now - self.said < GAP:
             return
@@ -68,6 +68,6 @@ def show(run: Training) -> Iterator[Watcher]:
         def watch(run: Training, loss: float, error: float) -> None:
             epoch = -(-run.step // run.epoch_steps)
             said = f"epoch {epoch}/{run.recipe.epochs}, loss {loss:.3f}, training error {error:.1%}"
-            bar.update(task, completed=run.step, description=said, left=f"{pace.left(run)} left")
+            bar.update(task, completed=run.step, description=said, left=f"{pace.remaining(run)} left")
 
         yield watch

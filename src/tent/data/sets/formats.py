@@ -118,14 +118,14 @@ def list_numbered_tree(folder: Path) -> list[str]:
     return [path.name.removeprefix(start).removesuffix(end) for path in found if path.is_dir()]
 
 
-def open_listed(known: Set, folder: Path, split: str) -> Images:
+def open_visda(known: Set, folder: Path, split: str) -> Images:
     """Open `<split>/image_list.txt`, a path and a label a line."""
     name, names = f"{known.name} {split}", known.class_names or ()
     found = open_image_list(name, folder / split, "image_list.txt", names, known.hint)
     return _note_count(found, known.splits[split])
 
 
-def list_listed(folder: Path) -> list[str]:
+def list_visda(folder: Path) -> list[str]:
     """Return the splits that have a list of images."""
     return [split for split in ("train", "validation") if (folder / split / "image_list.txt").is_file()]
 
@@ -136,7 +136,7 @@ CORRUPTED_ARRAYS = Format(open_corrupted_arrays, list_corrupted_arrays, ("corrup
 CLASS_TREE = Format(open_class_tree, list_class_tree)
 CORRUPTED_TREE = Format(open_corrupted_tree, list_corrupted_tree, ("corruption", "severity"))
 NUMBERED_TREE = Format(open_numbered_tree, list_numbered_tree, ("version",))
-LIST = Format(open_listed, list_listed)
+LIST = Format(open_visda, list_visda)
 
 
 def _note_count(found: Images, published: int) -> Images:
