@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from tent.data import Preprocess, Stream, load
-from tent.data.order import Stored
 from tent.data.folder import decoded
+from tent.data.order import Stored
 
 
 def flat(images, n):
