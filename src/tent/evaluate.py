@@ -178,7 +178,7 @@ def protocol(
         "method": repr(core.method),
         "statistics": repr(core.stats),
         "moves": f"{sum(moving):,} parameters in {len(moving)} tensors",
-        "when": _when(epochs, offline),
+        "when": _when_words(adapted, epochs, offline),
         "reset": _reset_words(adapted, reset),
         "answers": _answers_words(adapted, offline) if moving else "no update",
         "steps": f"{core.steps} a batch",
@@ -192,7 +192,9 @@ def protocol(
     return {**words, **({} if fit is None else {"fitted on": fit.protocol})}
 
 
-def _when(epochs: int, offline: bool) -> str:
+def _when_words(adapted: Adapted, epochs: int, offline: bool) -> str:
+    if adapted.episodic:
+        return "episodic: every batch by itself"
     passes = "one pass" if epochs == 1 else f"{epochs} passes"
     if offline:
         return f"offline: {passes} of learning, then answers without learning"
