@@ -8,9 +8,12 @@ import torch
 from torch import nn
 
 from tent.data import Images, Preprocess, Stream
+from tent.data.order import Stored
 from tent.environment import hardware, versions
+from tent.evaluate import evaluate
 from tent.models import NETWORKS
 from tent.models.cards import CHECKPOINT
+from tent.tasks import Classification
 from tent.train.domains import Domains, normalisation, open_domains
 from tent.train.loop import Training, run
 from tent.train.objectives import CrossEntropy, Objective
@@ -150,12 +153,6 @@ def target_error(training: Training, domains: Domains) -> dict[str, Any]:
     return {"target_test_set": test.name, "target_test_images": len(test), "target_error": error}
 
 
-def clean_error(model: nn.Module, data: Images, preprocess: Preprocess, batch: int = 500) -> float:
-    """Return the share of a set that the model, in eval mode and float32, gets wrong."""
-    device, training, wrong = next(model.parameters()).device, model.training, 0
-    model.eval()
-    with torch.inference_mode():
-        for x, y in Stream(data, batch, None, preprocess):
-            wrong += int((model(x.to(device)).argmax(1).cpu() != y).sum())
-    model.train(training)
-    return wrong / len(data)
+def clean_error(model: nn.Module, data: Images, preprocess: Preprocess) -> float:
+    """Return the share of a set that the model, in eval mode and unadapted, gets wrong."""
+    return evaluate(model, Stream(data, 500, Stored(), preprocess), Classification()).metrics["error"]
