@@ -152,3 +152,26 @@ def test_a_disk_that_is_too_small_is_told_beforehand(server, tmp_path):
     with pytest.raises(OSError, match="are free"):
         fetch(File("a.bin", f"{server.url}/a.bin", ("all",), 10**18), tmp_path / "a.bin")
     assert server.ranges == []
+
+
+def test_a_server_that_drops_and_refuses_ranges_is_given_up(server, file, tmp_path):
+    server.drops, server.unsatisfiable = 100, True
+    with pytest.raises(ConnectionError, match=r"a\.bin"):
+        fetch(file, tmp_path / "a.bin")
+    assert len(server.ranges) < 12
+
+
+def test_a_server_that_refuses_ranges_but_sends_all_is_enough(server, file, tmp_path):
+    server.drops, server.unsatisfiable = 1, True
+    fetch(file, tmp_path / "a.bin")
+    assert (tmp_path / "a.bin").read_bytes() == BODY
+
+
+@pytest.mark.parametrize("endless", [True, False])
+def test_no_more_is_taken_than_was_published(server, tmp_path, endless):
+    server.files["a.bin"], server.endless = bytes(50_000_000), endless
+    said = []
+    with pytest.raises(ValueError, match=r"a\.bin: .*more than the 1,000 bytes that were published"):
+        download(File("a.bin", f"{server.url}/a.bin", ("all",), 1000), tmp_path / "a.bin", lambda *a: said.append(a), 0)
+    assert all(done <= 1 << 21 for _, done, _ in said)
+    assert os.listdir(tmp_path) == []

@@ -2,12 +2,15 @@
 
 import bz2
 import gzip
+import io
 import struct
 import zlib
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tent.data.fetch.archive import unpack
 
 UBYTE = 0x08  # the idx code of unsigned bytes
 
@@ -17,7 +20,7 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
     try:
         raw = path.read_bytes()
         if raw[:2] == b"\x1f\x8b":
-            raw = gzip.decompress(raw)
+            raw = unpack(gzip.GzipFile(fileobj=io.BytesIO(raw)), len(raw), path)
         zero, kind, axes = struct.unpack_from(">HBB", raw)
         if zero or kind != UBYTE or not 1 <= axes <= 4:
             raise ValueError("its first bytes are not those of an idx file of bytes")
@@ -30,7 +33,8 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
 def read_usps(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return USPS's images (n, 16, 16, 1), from -1..1 rounded to 8 bits, and digits (published as 1 to 10)."""
     try:
-        lines = bz2.decompress(path.read_bytes()).decode("ascii").splitlines()
+        with bz2.open(path) as file:
+            lines = unpack(file, path.stat().st_size, path).decode("ascii").splitlines()
         pixels = np.zeros((len(lines), 256))
         labels = np.zeros(len(lines), dtype=np.int64)
         for row, line in enumerate(lines):

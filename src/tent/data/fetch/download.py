@@ -2,6 +2,7 @@
 
 import hashlib
 import http.client
+import math
 import os
 import shutil
 import ssl
@@ -23,22 +24,8 @@ def download(file: File, to: Path, progress: Progress, pause: float = 0.5) -> No
         raise OSError(f"{file.name} has no open link")
     to.parent.mkdir(parents=True, exist_ok=True)
     _check_space(file, to.parent)
-    part, failures = part_path(to), 0
-    while True:
-        before = _length(part)
-        try:
-            _request(file, file.url, part, progress)
-            break
-        except urllib.error.HTTPError as error:
-            if error.code != 429 and error.code < 500:
-                raise OSError(f"{file.url}: the server said {error.code} {error.reason}") from error
-            failures, why = failures + 1, f"{error.code} {error.reason}"
-        except DROPPED as error:
-            failures = 0 if _length(part) > before else failures + 1
-            why = str(getattr(error, "reason", error)) or type(error).__name__
-        if failures >= ATTEMPTS:
-            raise ConnectionError(f"{file.url}: {why}") from None
-        time.sleep(pause * 2**failures / 2)
+    part = part_path(to)
+    _request_all(file, file.url, part, progress, pause)
     try:
         verify(file, part, progress)
     except ValueError as error:
@@ -65,6 +52,25 @@ def part_path(path: Path) -> Path:
     return path.with_name(path.name + ".part")
 
 
+def _request_all(file: File, url: str, part: Path, progress: Progress, pause: float) -> None:
+    """Ask until the server has sent all; whoever sends nothing new is asked a few times only."""
+    failures, longest = 0, _length(part)
+    while True:
+        try:
+            return _request(file, url, part, progress)
+        except urllib.error.HTTPError as error:
+            if error.code != 429 and error.code < 500:
+                raise OSError(f"{url}: the server said {error.code} {error.reason}") from error
+            failures, why = failures + 1, f"{error.code} {error.reason}"
+        except DROPPED as error:
+            failures = 0 if _length(part) > longest else failures + 1
+            longest = max(longest, _length(part))  # a part that is started over is nothing new
+            why = str(getattr(error, "reason", error)) or type(error).__name__
+        if failures >= ATTEMPTS:
+            raise ConnectionError(f"{url}: {why}") from None
+        time.sleep(pause * 2**failures / 2)
+
+
 def _request(file: File, url: str, part: Path, progress: Progress) -> None:
     have, tag = _length(part), _tag_path(part)
     headers = {"User-Agent": "tent-tta"}
@@ -75,7 +81,7 @@ def _request(file: File, url: str, part: Path, progress: Progress) -> None:
         headers |= {"Range": f"bytes={have}-"}  # should the file have changed, its hash will tell
     try:
         with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=60) as answer:
-            _receive(answer, part, have, file.name, progress)
+            _receive(answer, part, have, file, progress)
     except urllib.error.HTTPError as error:
         if error.code != 416:
             raise
@@ -85,20 +91,27 @@ def _request(file: File, url: str, part: Path, progress: Progress) -> None:
         raise ConnectionError("the part on disk is longer than the file; starting over") from error
 
 
-def _receive(answer: http.client.HTTPResponse, part: Path, have: int, name: str, progress: Progress) -> None:
+def _receive(answer: http.client.HTTPResponse, part: Path, have: int, file: File, progress: Progress) -> None:
     resumed = answer.status == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
     start = have if resumed else 0
     length = answer.headers.get("Content-Length")
     total = start + int(length) if length else None
+    most = math.inf if file.bytes is None else file.bytes
     if not resumed:
         _save_tag(part, answer.headers.get("ETag") or answer.headers.get("Last-Modified"))
     with part.open("r+b" if resumed else "wb") as out:
         out.seek(start)
         done = start
         while block := answer.read(CHUNK):
-            out.write(block)
             done += len(block)
-            progress(f"fetching {name}", done, total)
+            if done > most:
+                break
+            out.write(block)
+            progress(f"fetching {file.name}", done, total)
+    if done > most:
+        part.unlink()
+        _tag_path(part).unlink(missing_ok=True)
+        raise ValueError(f"{file.url}: sends more than the {file.bytes:,} bytes that were published; nothing was kept")
     if total is not None and done < total:
         raise ConnectionError(f"the connection ended after {done:,} of {total:,} bytes")
 
