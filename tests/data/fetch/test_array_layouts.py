@@ -194,3 +194,22 @@ def test_an_mnist_m_without_an_image_or_with_a_broken_one_is_refused(root, publi
     files["mnist_m/mnist_m_train/b.png"] = b"not an image"
     with pytest.raises(ValueError, match=r"b\.png: not a whole image"):
         get(publish("mnist-m", {"mnist_m.tar.gz": made.tar(files)}), root)
+
+
+@pytest.mark.parametrize(
+    ("name", "files"),
+    [
+        ("svhn", {"test_32x32.mat": made.mat(made.mat_text("X", "text"), made.mat_text("y", "text"))}),
+        ("mnist-m", {"mnist_m.tar.gz": made.tar({"mnist_m_test_labels.txt": b"one two three\n"})}),
+        ("cifar10", {"cifar-10-python.tar.gz": "a list in place of a batch"}),
+    ],
+    ids=["svhn", "mnist-m", "cifar10"],
+)
+def test_a_whole_file_that_holds_something_else_is_refused_by_name(root, publish, name, files):
+    if name == "cifar10":
+        batch = made.python2_batch(made.pixels(2, 3072), [1, 2])
+        inside = {**{f"data_batch_{i}": batch for i in range(1, 6)}, "test_batch": batch}
+        files = {next(iter(files)): made.tar({**inside, "batches.meta": pickle.dumps([1], protocol=2)})}
+    with pytest.raises(ValueError, match=next(iter(files))):
+        get(publish(name, files), root)
+    assert made.listing(root / known_sets()[name].folder) == []

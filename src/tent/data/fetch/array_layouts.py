@@ -76,8 +76,7 @@ def mnist_m(files: Files, folder: Path, progress: Progress) -> None:
     images: dict[str, dict[str, Pixels]] = {"mnist_m_train": {}, "mnist_m_test": {}}
     for inside, content in members(path, progress):
         if inside.name.removesuffix("_labels.txt") in images:
-            rows = (line.split() for line in content.read().decode("ascii").splitlines() if line.strip())
-            labels[inside.name.removesuffix("_labels.txt")] = {name: int(label) for name, label in rows}
+            labels[inside.name.removesuffix("_labels.txt")] = _listed_labels(content.read(), f"{path}: {inside}")
         elif is_image(inside.name) and inside.parent.name in images:
             images[inside.parent.name][inside.name] = decode(content, f"{path}: {inside}")
     for split, listed in labels.items():
@@ -142,6 +141,16 @@ def _cifar_images(batch: Any, name: str) -> Pixels:
     if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.ndim != 2 or data.shape[1] != 3072:
         raise ValueError(f"{name}: no rows of 3,072 bytes in it; delete the archive and {AGAIN}")
     return data.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+
+
+def _listed_labels(raw: bytes, name: str) -> dict[str, int]:
+    try:
+        rows = (line.split() for line in raw.decode("ascii").splitlines() if line.strip())
+        return {image: int(label) for image, label in rows}
+    except ValueError as error:
+        raise ValueError(
+            f"{name}: not a list of images and labels ({error}); delete the archive and {AGAIN}"
+        ) from error
 
 
 def _only(files: Files) -> Path:

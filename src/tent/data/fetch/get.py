@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tent.data.data_folder import lock_set
 from tent.data.fetch.download import download, part_path, verify
-from tent.data.sets.published import File, Progress, Set, silent
+from tent.data.sets.published import File, Layout, Progress, Set, silent
 from tent.files import partial_path
 
 
@@ -50,10 +50,18 @@ def lay_out(known: Set, paths: dict[str, Path], folder: Path, progress: Progress
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir(parents=True)
     try:
-        known.layout(paths, making, progress)
+        _write_layout(known, known.layout, paths, making, progress)
         _move_in(known, making, folder)
     finally:
         shutil.rmtree(making, ignore_errors=True)
+
+
+def _write_layout(known: Set, layout: Layout, paths: dict[str, Path], making: Path, progress: Progress) -> None:
+    try:
+        layout(paths, making, progress)
+    except (AttributeError, TypeError, LookupError, OverflowError) as error:  # other types inside than were published
+        names = ", ".join(str(path) for path in paths.values())
+        raise ValueError(f"{names}: not {known.title} as published ({error}); delete it and fetch it again") from error
 
 
 def _collect_files(
