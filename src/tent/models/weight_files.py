@@ -10,6 +10,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+# what torch and safetensors raise on a damaged file
+BROKEN = (SafetensorError, RuntimeError, OSError, EOFError, ValueError, TypeError, LookupError, AttributeError)
+
 
 def read_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     """Read a state_dict from safetensors, or from a file that torch wrote; pickled objects are never run."""
@@ -23,7 +26,7 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
             found = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
         raise ValueError(f"{path}: holds more than tensors, which is never run; save model.state_dict()") from None
-    except (SafetensorError, RuntimeError, OSError, EOFError, ValueError, KeyError) as error:
+    except BROKEN as error:
         raise ValueError(f"{path}: not a whole file of weights ({' '.join(str(error).split())[:120]})") from None
     found = found.get("state_dict", found) if isinstance(found, dict) else found
     if not isinstance(found, dict) or not all(isinstance(value, Tensor) for value in found.values()):

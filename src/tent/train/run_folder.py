@@ -15,6 +15,7 @@ from torch import Tensor
 from tent.files import atomic_write, lock
 from tent.models import cards
 from tent.models.cards import CARD, CHECKPOINT, WEIGHTS
+from tent.models.weight_files import BROKEN
 
 
 def lock_run(folder: Path) -> AbstractContextManager[None]:
@@ -58,7 +59,9 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     """Return the state that a run left, read without running anything in it."""
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+    except OSError:
+        raise  # of the disk
+    except (pickle.UnpicklingError, *BROKEN) as error:
         raise ValueError(
             f"{path}: not a checkpoint ({type(error).__name__}); delete it or choose another folder"
         ) from error

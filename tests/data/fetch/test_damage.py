@@ -14,6 +14,7 @@ import pytest
 from tent.data.fetch.digit_files import read_idx, read_usps
 from tent.data.fetch.mat import read_mat
 from tent.data.fetch.pickles import read_pickle
+from tent.data.sets.arrays import open_pixels
 
 ROWS = [{"id": made.mat_numbers("", np.array([[float(i)]])), "name": made.mat_text("", f"n{i}")} for i in range(3)]
 VARIABLES = (made.mat_numbers("X", made.pixels(2, 3, 4)), made.mat_struct("table", ROWS), made.mat_text("t", "hello"))
@@ -25,6 +26,7 @@ SAMPLES = {
     "pickle": pickle.dumps({"data": made.pixels(2, 30), "labels": [1, 2], "x": (1.5, b"b", "t")}, protocol=2),
     "idx": gzip.decompress(made.idx(made.pixels(3, 4, 4))),
     "packed idx": made.idx(made.pixels(3, 4, 4)),
+    "npy": made.npy(made.pixels(3, 4, 4, 3)),
     "usps": made.usps(made.pixels(2, 16, 16, 1), np.arange(2)),
 }
 
@@ -36,6 +38,8 @@ def read(kind, raw, tmp_path):
         read_mat(raw, path)
     elif "pickle" in kind:
         read_pickle(raw, str(path))
+    elif kind == "npy":
+        open_pixels(path, "get it again")
     else:
         (read_usps if kind == "usps" else read_idx)(path)
 

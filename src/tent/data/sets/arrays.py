@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 from numpy.lib.format import open_memmap
@@ -67,7 +68,7 @@ def open_array(path: Path, hint: str) -> NDArray[np.generic]:
         raise FileNotFoundError(f"{path}: no such file; {hint}")
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+    except (ValueError, TypeError, SyntaxError, OverflowError, EOFError, OSError, TokenError) as error:
         raise ValueError(f"{path}: not a whole plain .npy file ({error}); delete it and {hint}") from error
     if not isinstance(array, np.ndarray):
         array.close()
