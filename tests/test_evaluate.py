@@ -119,6 +119,20 @@ def test_domains_are_measured_apart_and_together() -> None:
     assert found.by_domain["a"] != found.by_domain["b"]
 
 
+def test_samples_of_a_mixed_batch_are_measured_by_their_own_domain() -> None:
+    mixture, seen = Stream.mixed([stream("a"), stream("b", 24, shift=1.0)], seed=2), Outputs()
+    found = evaluate(adapted(), mixture, Classification(), on_batch=seen)
+    names = [name for number in range(len(mixture)) for name in mixture.batch_domains(number)]
+    wrong = torch.cat(seen.logits).argmax(1) != torch.cat(seen.labels)
+    assert "mixed" in seen.domains
+    for name, count in (("a", 30), ("b", 24)):
+        own = torch.tensor([each == name for each in names])
+        assert int(own.sum()) == count
+        assert found.by_domain[name]["error"] == pytest.approx(float(wrong[own].double().mean()))
+    assert set(found.by_domain) == {"a", "b"}
+    assert found.metrics["error"] == pytest.approx(float(wrong.double().mean()))
+
+
 @pytest.mark.parametrize("reset", ["never", "domain", "batch"])
 def test_resets(reset: str) -> None:
     by_hand, answers, before = adapted(), [], None
@@ -245,6 +259,8 @@ def test_texts_and_maps_go_through_the_same_loop() -> None:
     found = evaluate(run, Stream(texts, 4), TextClassification(3), epochs=2, offline=True)
     assert run.updates == 3 * 2
     assert 0 <= found.metrics["error"] <= 1
+    languages = [Stream(Samples(texts, name), 4) for name in ("one", "other")]
+    assert set(evaluate(run, Stream.mixed(languages), TextClassification(3)).by_domain) == {"one", "other"}
     maps = [(torch.randn(3, 8, 8), torch.randint(4, (8, 8))) for _ in range(6)]
     segmenter = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1, stride=2), nn.BatchNorm2d(4))
     seen = evaluate(tent.adapt(segmenter), Stream(maps, 2), Segmentation(4))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, TypeAlias
@@ -12,28 +12,28 @@ from torch import nn
 
 from tent.adapted import Adapted, adapt
 from tent.data.stream import Batch, Stream
-from tent.engine.structures import Picker, call_inputs, list_tensors, map_tensors
+from tent.engine.structures import call_inputs, map_tensors
 from tent.environment import now
 from tent.methods import Source
 from tent.tasks.oracle import reveal
+from tent.tasks.tally import Tally
 from tent.tasks.task import Task
 
 RESETS = ("never", "domain", "batch")
-PLACES = 5  # of a metric by batch: thousands of them are kept in a file
 Track: TypeAlias = Callable[[Iterable[Batch], str, int], Iterable[Batch]]  # the batches, what is done, how many
 OnBatch: TypeAlias = Callable[[Batch, Any], None]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Evaluation:
-    """What a stream came to: metrics overall, by domain and by batch, and what they cost."""
+    """What a stream came to: metrics overall, by domain and by batch (none without a task), and what they cost."""
 
-    metrics: dict[str, float] = field(default_factory=dict)
-    by_domain: dict[str, dict[str, float]] = field(default_factory=dict)
-    by_batch: dict[str, list[float]] = field(default_factory=dict)
-    samples: int = 0
-    seconds: float = 0.0  # inside the model's calls alone
-    counts: dict[str, int] = field(default_factory=dict)  # forwards, backwards, updates, skipped, resets
+    metrics: dict[str, float]
+    by_domain: dict[str, dict[str, float]]
+    by_batch: dict[str, list[float]]
+    samples: int
+    seconds: float  # inside the model's calls alone
+    counts: dict[str, int]  # forwards, backwards, updates, skipped, resets
 
 
 def evaluate(
@@ -74,12 +74,13 @@ def evaluate(
         run.learn(fit or stream, f"learning, pass {i + 1} of {passes}")
     if remember and offline and known is None:
         remember(adapted, run.seconds)
-    tally = _Tally(task, stream.name)
+    tally = Tally(task) if task else None
     run.answer(stream, tally, on_batch, learns=not offline)
     if remember and not offline:
         remember(adapted, run.seconds)
     counts = {name: value - before.get(name, 0) for name, value in _core(adapted).counts.items()}
-    return tally.evaluation(run.seconds, counts)
+    metrics, domains, batches = (tally.metrics, tally.by_domain, tally.by_batch) if tally else ({}, {}, {})
+    return Evaluation(metrics, domains, batches, stream.total, run.seconds, counts)
 
 
 @dataclass
@@ -98,13 +99,18 @@ class _Run:
             inputs = self._place(batch).inputs
             self._call(batch, partial(self.adapted.fit, [inputs if isinstance(inputs, Mapping) else (inputs, None)]))
 
-    def answer(self, stream: Stream, tally: "_Tally", on_batch: OnBatch | None, learns: bool) -> None:
-        for batch in self.track(stream, "adapting" if learns else "answering", len(stream)):
+    def answer(self, stream: Stream, tally: Tally | None, on_batch: OnBatch | None, learns: bool) -> None:
+        batches = self.track(stream, "adapting" if learns else "answering", len(stream))
+        for number, batch in enumerate(batches):
             placed = self._place(batch)
-            args, kwargs = call_inputs(placed.inputs)
+            inputs = call_inputs(placed.inputs)
             with nullcontext() if learns else self.adapted.paused():
-                output = self._call(placed, partial(self.adapted, *args, **kwargs), learns)
-            tally.add(placed, output, _core(self.adapted).pick)
+                output = self._call(placed, partial(self.adapted, *inputs[0], **inputs[1]), learns)
+            if tally:
+                if batch.labels is None:
+                    raise ValueError(f"{stream.name}: its labels are not known, so that nothing can be measured")
+                read = tally.task.read(output, inputs, batch.labels, _core(self.adapted).pick)
+                tally.add(*read, stream.batch_domains(number))
             if on_batch:
                 on_batch(placed, output)
 
@@ -125,36 +131,6 @@ class _Run:
 
     def _place(self, batch: Batch) -> Batch:
         return batch._replace(inputs=map_tensors(batch.inputs, lambda tensor: tensor.to(self.device)))
-
-
-class _Tally:
-    """A task's sums overall and by domain, and its metrics batch by batch."""
-
-    def __init__(self, task: Task | None, name: str) -> None:
-        self.task, self.name, self.samples = task, name, 0
-        self.total = task.fresh() if task else None
-        self.domains: dict[str, Task] = {}
-        self.batches: dict[str, list[float]] = {name: [] for name in task.metrics} if task else {}
-
-    def add(self, batch: Batch, output: Any, pick: Picker | None) -> None:
-        inputs = call_inputs(batch.inputs)
-        self.samples += next((len(tensor) for tensor in list_tensors(inputs) if tensor.dim()), 0)
-        if self.task is None or self.total is None:
-            return
-        if batch.labels is None:
-            raise ValueError(f"{self.name}: its labels are not known, so that nothing can be measured")
-        own = self.task.fresh()
-        own.observe(output, inputs, batch.labels, pick)
-        self.total.merge(own)
-        self.domains.setdefault(batch.domain, self.task.fresh()).merge(own)
-        metrics = own.compute()
-        for name, values in self.batches.items():
-            values.append(round(metrics[name], PLACES))
-
-    def evaluation(self, seconds: float, counts: dict[str, int]) -> Evaluation:
-        metrics = self.total.compute() if self.total else {}
-        by_domain = {domain: task.compute() for domain, task in self.domains.items()}
-        return Evaluation(metrics, by_domain, self.batches, self.samples, seconds, counts)
 
 
 def protocol(

@@ -36,7 +36,7 @@ def test_tokens_by_label() -> None:
 def test_tokens_of_a_transformer_with_and_without_a_mask(masked: bool) -> None:
     task = TextClassification()
     kwargs = {"attention_mask": MASK} if masked else {}
-    task.observe(Output(logits=ANSWERS), ((), kwargs), LABELS)
+    task.update(*task.read(Output(logits=ANSWERS), ((), kwargs), LABELS))
     assert task.compute()["error"] == pytest.approx(1 / 3)
     assert task.sums is not None
     assert task.sums[0] == 3
@@ -46,15 +46,13 @@ def test_padding_that_has_labels_is_left_out_by_the_mask() -> None:
     labels = torch.tensor([[0, 0, 1], [1, 0, 1]])  # the last token is padding, and would be wrong
     for output in (Output(logits=ANSWERS), ANSWERS.movedim(-1, 1)):
         task = TextClassification()
-        task.observe(output, ((), {"attention_mask": MASK}), labels)
+        task.update(*task.read(output, ((), {"attention_mask": MASK}), labels))
         assert task.compute()["error"] == 0.0
         assert task.sums is not None
         assert task.sums[0] == 5
 
 
 def test_a_class_for_each_text() -> None:
-    task = TextClassification(classes=2)
-    task.observe(
-        {"logits": torch.tensor([[2.0, 1.0], [2.0, 1.0]])}, ((), {"attention_mask": MASK}), torch.tensor([0, 1])
-    )
+    task, output = TextClassification(classes=2), {"logits": torch.tensor([[2.0, 1.0], [2.0, 1.0]])}
+    task.update(*task.read(output, ((), {"attention_mask": MASK}), torch.tensor([0, 1])))
     assert task.compute()["error"] == 0.5
