@@ -67,7 +67,7 @@ def test_online_is_a_loop_of_calls() -> None:
     assert found.by_batch["error"] == [round(each, 5) for each in errors]
     assert found.by_domain == {"a": found.metrics}
     assert found.samples == 30
-    assert found.counts["updates"] == 4
+    assert found.counts == {"forwards": 30, "backwards": 30, "updates": 4, "skipped": 0, "resets": 0}
     assert set(found.by_batch) == set(found.metrics) == set(Classification.metrics)
 
 
@@ -90,6 +90,7 @@ def test_offline_learns_first_and_then_answers_without_learning() -> None:
     found = evaluate(run, data, Classification(), epochs=2, offline=True, on_batch=seen)
     assert same(seen.logits, answers)
     assert (found.counts["updates"], run.updates) == (8, 8)
+    assert (found.counts["forwards"], found.counts["backwards"]) == (90, 60)
 
 
 def test_learning_from_one_stream_and_answering_on_another() -> None:
@@ -142,8 +143,9 @@ def test_resets(reset: str) -> None:
         answers.append(by_hand(x))
         before = domain
     seen = Outputs()
-    evaluate(adapted(), domains(), Classification(), reset=reset, on_batch=seen)
+    found = evaluate(adapted(), domains(), Classification(), reset=reset, on_batch=seen)
     assert same(seen.logits, answers)
+    assert found.counts["resets"] == {"never": 0, "domain": 3, "batch": 14}[reset]
 
 
 def test_resets_make_a_difference_and_the_first_domain_keeps_what_was_there_before() -> None:

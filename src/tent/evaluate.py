@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
-from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import torch
@@ -68,7 +67,7 @@ def evaluate(
     adapted = model if isinstance(model, Adapted) else adapt(model, Source(), lean=False)
     _check_options(adapted, epochs, offline, reset)
     run = _Run(adapted, device or _device(adapted), reset, track or (lambda batches, what, count: batches))
-    before, known = _core(adapted).counts, recall(adapted) if recall and offline else None
+    before, known = asdict(adapted.state.counts), recall(adapted) if recall and offline else None
     run.seconds, passes = known or 0.0, epochs if offline else epochs - 1
     for i in range(passes if known is None else 0):
         run.learn(fit or stream, f"learning, pass {i + 1} of {passes}")
@@ -78,7 +77,7 @@ def evaluate(
     run.answer(stream, tally, on_batch, learns=not offline)
     if remember and not offline:
         remember(adapted, run.seconds)
-    counts = {name: value - before.get(name, 0) for name, value in _core(adapted).counts.items()}
+    counts = {name: value - before[name] for name, value in asdict(adapted.state.counts).items()}
     metrics, domains, batches = (tally.metrics, tally.by_domain, tally.by_batch) if tally else ({}, {}, {})
     return Evaluation(metrics, domains, batches, stream.total, run.seconds, counts)
 
@@ -109,13 +108,13 @@ class _Run:
             if tally:
                 if batch.labels is None:
                     raise ValueError(f"{stream.name}: its labels are not known, so that nothing can be measured")
-                read = tally.task.read(output, inputs, batch.labels, _core(self.adapted).pick)
+                read = tally.task.read(output, inputs, batch.labels, self.adapted.state.setup.pick)
                 tally.add(*read, stream.batch_domains(number))
             if on_batch:
                 on_batch(placed, output)
 
     def _call(self, batch: Batch, call: Callable[[], Any], learns: bool = True) -> Any:
-        reveals = learns and "labels" in _core(self.adapted).needs
+        reveals = learns and "labels" in self.adapted.method.needs
         begun = now(self.device)
         if learns:
             self._reset(batch.domain)
@@ -143,27 +142,27 @@ def protocol(
     reset: str = "never",
 ) -> dict[str, str]:
     """Return in words what was run, for every number to carry; call it after the run, since it counts updates."""
-    core = _core(adapted)
-    group = core.optimizer.param_groups[0] if core.optimizer else {}
+    optimizer = adapted.state.optimizer
+    group = optimizer.param_groups[0] if optimizer else {}
     moving = [param.numel() for param in adapted.parameters()]
     words = {
         "data": stream.protocol,
         "order": f"{stream.order_words}, the same for all methods",
         "images": f"{stream.total:,}",
         "batch": f"{stream.batch_size} images",
-        "method": repr(core.method),
-        "statistics": repr(core.stats),
+        "method": repr(adapted.method),
+        "statistics": repr(adapted.stats),
         "moves": f"{sum(moving):,} parameters in {len(moving)} tensors",
         "when": _when_words(adapted, epochs, offline),
         "reset": _reset_words(adapted, reset),
         "answers": _answers_words(adapted, offline) if moving else "no update",
-        "steps": f"{core.steps} a batch",
-        "precision": core.precision,
-        "optimizer": type(core.optimizer).__name__ if core.optimizer else "none",
+        "steps": f"{adapted.engine.steps} a batch",
+        "precision": adapted.precision,
+        "optimizer": type(optimizer).__name__ if optimizer else "none",
         "lr": f"{group['lr']:g}" if group else "none",
         "updates": f"{adapted.updates:,} batches updated on, {adapted.skipped:,} skipped",
     }
-    if "labels" in core.needs:
+    if "labels" in adapted.method.needs:
         words["labels"] = "revealed with every batch that is updated on: a bound, not a method"
     return {**words, **({} if fit is None else {"fitted on": fit.protocol})}
 
@@ -202,22 +201,3 @@ def _check_options(adapted: Adapted, epochs: int, offline: bool, reset: str) -> 
 
 def _device(adapted: Adapted) -> torch.device:
     return next((param.device for param in adapted.source.parameters()), torch.device("cpu"))
-
-
-def _core(adapted: Adapted) -> SimpleNamespace:
-    """Return what the core tells of an adaptation, in the words of this room."""
-    engine = adapted.engine
-    method, counts = engine.method, getattr(engine.state, "counts", None)
-    first = next((p.dtype for p in adapted.source.parameters() if p.is_floating_point()), torch.float32)
-    narrow = engine.execution.dtype
-    fallback = {"updates": adapted.updates, "skipped": adapted.skipped}
-    return SimpleNamespace(
-        method=method,
-        needs=getattr(method, "needs", frozenset()),
-        counts=fallback if counts is None else asdict(counts),
-        pick=engine.pick,
-        stats=engine.stats,
-        steps=engine.steps,
-        optimizer=engine.optimizer,
-        precision=str(narrow or first).removeprefix("torch."),
-    )
