@@ -70,9 +70,8 @@ class Stream:
         self._index: Indices = order.permutation(total, lambda: _class_labels(data))
         self._ends: Indices = _ends(total, batch_size)
         self.name, self.classes, self.order_words = data.name, data.classes, order.words
-        what = f"images, {order.words}" if isinstance(data, Images) else f"samples, {order.words}"
-        shape = f"; {preprocess.words}" if isinstance(data, Images) else ""
-        self.protocol = f"{data.name}: {total:,} {what}, batches of {batch_size}{shape}"
+        kind, words = ("images", f"; {preprocess.words}") if isinstance(data, Images) else ("samples", "")
+        self.protocol = f"{data.name}: {total:,} {kind}, {order.words}, batches of {batch_size}{words}"
 
     def __len__(self) -> int:
         """Return the number of batches."""
