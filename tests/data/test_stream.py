@@ -139,7 +139,7 @@ def test_recurring_streams_come_again_in_the_same_order():
     again = Stream.recurring([a, b], 3)
     assert seen(again) == (seen(a) + seen(b)) * 3
     assert [batch.domain for batch in again] == (["set"] * 3 + ["other"] * 2) * 3
-    assert again.domains == ("set", "other")
+    assert (again.domains, again.name) == (("set", "other"), "3 times set, then other")
     assert again.order_words == "2 domains one after another, 3 times, each shuffled by seed 0"
     assert again.protocol == f"one after another, 3 times: [{a.protocol}] [{b.protocol}]"
     with pytest.raises(ValueError, match="times 0"):

@@ -33,6 +33,8 @@ class Source(NamedTuple):
         else:
             x = self.preprocess.scale(stacked(list(self.data.fetch(index, self.preprocess.shape))))
         y = self.data.targets(index)
+        if y is not None and y.ndim > 1 and self.preprocess.crop is not None:
+            raise ValueError(f"{self.data.name}: images would be cropped and their label maps not; leave the crop out")
         return x, None if y is None else torch.from_numpy(y)
 
 
@@ -144,9 +146,7 @@ class Stream:
         return joined
 
     @staticmethod
-    def mixed(
-        streams: Sequence["Stream"], seed: int = 0, batch_size: int | None = None, name: str | None = None
-    ) -> "Stream":
+    def mixed(streams: Sequence["Stream"], seed: int = 0, batch_size: int | None = None) -> "Stream":
         """Return the samples of all streams shuffled together, so that every batch is a mixture of domains.
 
         Args:
@@ -157,19 +157,18 @@ class Stream:
         ends = _ends(joined.total, size)
         mixture = _copy(joined, joined._source[turns], joined._index[turns], ends)
         mixture._sources = tuple(source._replace(mixed=True) for source in joined._sources)
-        mixture.name = name or " with ".join(stream.name for stream in streams)
+        mixture.name = " with ".join(stream.name for stream in streams)
         mixture.order_words = f"{len(streams)} domains mixed, shuffled by seed {seed}"
         mixture.protocol = f"mixed, shuffled by seed {seed}, batches of {size}: {_list_protocols(streams)}"
         return mixture
 
     @staticmethod
-    def recurring(streams: Sequence["Stream"], times: int, name: str | None = None) -> "Stream":
+    def recurring(streams: Sequence["Stream"], times: int) -> "Stream":
         """Return the domains one after another, and all of that again, so many times in all."""
         if times < 1:
             raise ValueError(f"times {times}: streams recur 1 time or more")
-        joined = Stream.sequence(
-            list(streams) * times, name or f"{times} times {', then '.join(stream.name for stream in streams)}"
-        )
+        joined = _join(list(streams) * times)
+        joined.name = f"{times} times {', then '.join(stream.name for stream in streams)}"
         joined.order_words = f"{len(streams)} domains one after another, {times} times, each {_shared_order(streams)}"
         joined.protocol = f"one after another, {times} times: {_list_protocols(streams)}"
         return joined
