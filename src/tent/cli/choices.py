@@ -2,9 +2,7 @@
 
 import inspect
 import re
-import runpy
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -25,8 +23,10 @@ SWITCH = {"true": True, "false": False}
 
 def parse_method(word: str) -> "Method":
     """Return a method by NAME or FILE.py:Class, with :VALUE of its first option or :KEY=VALUE,... after it."""
+    from tent.methods import find
+
     name, options = re.fullmatch(r"(.*\.py:[^:]*|[^:]*):?(.*)", word, re.DOTALL).groups()  # type: ignore[union-attr]
-    method = _find(name)
+    method = find(name)
     try:
         return method(**_parse_options(name, method, options))
     except TypeError as error:
@@ -80,24 +80,3 @@ def _parse_value(word: str, text: str, default: Any) -> Any:
         return float(text)
     except ValueError:
         raise ValueError(f"{word!r}: {text!r} is not a number") from None
-
-
-def _find(name: str) -> "type[Method]":
-    """Return the method of a name, or the class that FILE.py:Class names."""
-    from tent import methods
-    from tent.method import Method
-
-    if hasattr(methods, "find"):
-        found: type[Method] = methods.find(name)
-        return found
-    file, _, own = name.rpartition(":")
-    if not file.endswith(".py"):
-        if name not in methods.METHODS:
-            raise ValueError(f"no method {name!r}; there are {', '.join(methods.METHODS)} and FILE.py:Class")
-        return methods.METHODS[name]
-    if not Path(file).is_file():
-        raise FileNotFoundError(f"{file}: there is no such file")
-    made: Any = runpy.run_path(file).get(own)
-    if not (isinstance(made, type) and issubclass(made, Method)):
-        raise ValueError(f"{file}: has no method {own!r}; name a subclass of tent.Method")
-    return made
