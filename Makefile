@@ -18,6 +18,7 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 unit: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
@@ -32,4 +33,4 @@ demo: $(STAMP)
 	$(BIN)/tent demo
 
 clean:
-	rm -rf $(VENV) .coverage* .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .coverage* .import_linter_cache .mypy_cache .ruff_cache .pytest_cache

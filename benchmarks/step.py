@@ -20,8 +20,8 @@ from torch import Tensor, nn
 
 import tent
 from tent.engine.memory import readable, saved
+from tent.environment import hardware, versions
 from tent.files import atomic_write
-from tent.train.card import hardware, versions
 
 WARM_UP = 2  # rounds that are not counted
 STEPS = ("plain step", "ours", "ours, bfloat16")  # whose saved bytes are counted

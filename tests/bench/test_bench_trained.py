@@ -27,9 +27,9 @@ from tent.bench.suite import Cell, Suite
 from tent.bench.suites import SUITES
 from tent.models import RotationResNet, zoo
 from tent.train import Recipe, train
-from tent.train.baseline import name_of, objective_of
+from tent.train.baseline import make_objective, model_name
 
-NAME = name_of("rg", "cifar10", "usps")
+NAME = model_name("rg", "cifar10", "usps")
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def trained(data: Path) -> None:
     """Train RG on the two sets, for an epoch of two steps."""
     recipe = Recipe("r26", "cifar10", epochs=1, batch=8, crop=0, precision="float32", target="usps")
-    train(recipe, data / "models" / NAME, objective=objective_of("rg"))
+    train(recipe, data / "models" / NAME, objective=make_objective("rg"))
 
 
 def suite() -> Suite:
@@ -115,7 +115,7 @@ def test_test_time_training_runs_and_takes_as_many_images_as_are_counted(
     data: Path, changes: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = Recipe("r26-rotation", "cifar10", epochs=1, batch=8, crop=0, precision="float32")
-    train(recipe, data / "models" / name_of("ttt", "cifar10"), objective=objective_of("ttt"))
+    train(recipe, data / "models" / model_name("ttt", "cifar10"), objective=make_objective("ttt"))
     case = replace(Case("trained:ttt-cifar10", Data("usps"), "ttt", answers="after", batch_size=10), **changes)
     seen: list[int] = []
     plain = RotationResNet.forward

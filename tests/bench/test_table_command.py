@@ -10,7 +10,7 @@ from tinysuite import stored, tiny
 
 from tent.bench.store import Store
 from tent.bench.suites import SUITES
-from tent.models import state, zoo
+from tent.models import weight_files, zoo
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a table reads the store, and nothing else")
 
     monkeypatch.setitem(SUITES, "tiny", tiny())
-    for place, name in ((zoo, "load"), (state, "load_file"), (torch, "load"), (torch.nn.Module, "__call__")):
+    for place, name in ((zoo, "load"), (weight_files, "load_file"), (torch, "load"), (torch.nn.Module, "__call__")):
         monkeypatch.setattr(place, name, never)
 
 

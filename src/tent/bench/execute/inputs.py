@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tent.bench.case import Case, Data
-from tent.data import place
-from tent.data.images import Each, Images, Pixels
+from tent.data.data_folder import data_folder
 from tent.data.load import load
+from tent.data.order import Order, Shuffled, Stored
+from tent.data.sets.images import Each, Images, Pixels
 from tent.data.stream import Stream
 from tent.delta import fingerprint
 from tent.models import zoo
@@ -21,7 +22,7 @@ from tent.models.entry import Entry
 
 def entry_of(model: str, weights: str | None = None) -> Entry:
     """Return a model of the zoo; it is never written to, so all cases of a process share it."""
-    return _loaded(model, weights, place.root(), os.getcwd())[0]
+    return _loaded(model, weights, data_folder(), os.getcwd())[0]
 
 
 def forget() -> None:
@@ -32,7 +33,7 @@ def forget() -> None:
 
 def images_of(data: Data) -> Images:
     """Return the images of a set."""
-    return _opened(data.name, data.split, data.corruption, data.severity, place.root(), os.getcwd())
+    return _opened(data.name, data.split, data.corruption, data.severity, data_folder(), os.getcwd())
 
 
 def pinned(case: Case, weights: str | None = None) -> Case:
@@ -40,7 +41,7 @@ def pinned(case: Case, weights: str | None = None) -> Case:
     entry, images = entry_of(case.model, weights), images_of(case.data)
     _answerable(entry, images, case)
     learnt = images_of(case.fit).sha256 if case.fit else ""
-    state = _loaded(case.model, weights, place.root(), os.getcwd())[1]
+    state = _loaded(case.model, weights, data_folder(), os.getcwd())[1]
     found = case.pinned(state, images.sha256, learnt)
     if case.weights not in ("", found.weights):
         raise ValueError(f"{case.model}: its weights are {found.weights[:12]}, not {case.weights[:12]} as in the case")
@@ -59,14 +60,13 @@ def count(case: Case) -> int:
 
 def stream_of(case: Case, data: Data, entry: Entry) -> Stream:
     """Return the batches of a case's data, in the order of its seed, prepared as the model wants them."""
-    images, seed, preprocess = images_of(data), None, entry.preprocess
+    images, preprocess = images_of(data), entry.preprocess
+    order: Order = Shuffled(case.seed)
     if data.size is not None:
         preprocess = replace(preprocess, size=(data.size, data.size), crop=None, interpolation="bilinear")
-    if data.part is None:
-        seed = case.seed
-    else:
-        images = Part(images, case.seed, *data.part)
-    stream = Stream(images, case.batch_size, seed, preprocess)
+    if data.part is not None:
+        images, order = Part(images, case.seed, *data.part), Stored()
+    stream = Stream(images, case.batch_size, order, preprocess)
     return stream.first(case.images) if case.images and case.images < stream.total else stream
 
 

@@ -25,7 +25,7 @@ from tent.bench.execute.protocol import protocol
 from tent.bench.result import Result
 from tent.data.stream import Stream
 from tent.engine.structures import find_logits
-from tent.train.card import hardware, versions
+from tent.environment import hardware, versions
 
 _peaks: dict[tuple[object, ...], int] = {}  # one step is like another: measured once a process
 
@@ -119,7 +119,7 @@ def _versions() -> dict[str, str]:
 
 
 def _placed(stream: Stream, device: torch.device) -> Iterator[tuple[Tensor, Tensor]]:
-    for x, y in stream:
+    for x, y, _ in stream:
         if y is None:
             raise ValueError(f"{stream.name}: its labels are not known, and a benchmark needs them")
         yield x.to(device), y

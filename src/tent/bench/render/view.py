@@ -13,7 +13,7 @@ from rich.text import Text
 from tent.bench.schedule.board import Board
 from tent.bench.schedule.plan import Task
 from tent.bench.schedule.workers import Notice
-from tent.train.progress import clock
+from tent.environment import duration
 
 
 class Lines:
@@ -49,7 +49,7 @@ def expected(board: Board) -> Table:
         own = [task for task in waiting if task.row == row]
         times = [board.pace.seconds(task.case, task.images) for task in own]
         known = sum(seconds for seconds in times if seconds is not None)
-        said = "unknown" if all(seconds is None for seconds in times) else clock(known)
+        said = "unknown" if all(seconds is None for seconds in times) else duration(known)
         table.add_row(row, str(len(own)), f"{sum(task.images for task in own):,}", said)
     done = f"{board.before} of {board.total} cases are done, {len(board.plan.broken)} are out of reach"
     why = f" ({board.plan.broken[0][1]})" if board.plan.broken else ""
@@ -61,7 +61,7 @@ def outcome(board: Board, task: Task) -> str:
     """Return what came of a task that ended."""
     for done, result in reversed(board.done):
         if done == task:
-            return f"error {result.metrics['error']:.2%}, {clock(result.seconds)}"
+            return f"error {result.metrics['error']:.2%}, {duration(result.seconds)}"
     return f"failed, {dict(board.failed).get(task, '')}"
 
 
@@ -73,7 +73,7 @@ def remaining(board: Board) -> str:
         return "nothing left"
     if unknown == count:
         return "time left unknown"
-    return f"about {clock(seconds)} left" + (f", and {unknown} cases of unknown time" if unknown else "")
+    return f"about {duration(seconds)} left" + (f", and {unknown} cases of unknown time" if unknown else "")
 
 
 class _Drawn:
@@ -87,6 +87,6 @@ class _Drawn:
         table.add_row(
             f"{done}/{board.total}", *map(str, (len(board.running), len(board.failed), waiting)), remaining(board)
         )
-        lines = [f"  {task.label}, for {clock(monotonic() - begun)}" for task, begun in list(board.running.items())]
+        lines = [f"  {task.label}, for {duration(monotonic() - begun)}" for task, begun in list(board.running.items())]
         last = [f"  {task.label}: {outcome(board, task)}" for task, _ in board.done[-3:]]
         return Group(table, Text("\n".join([*lines, *last])))

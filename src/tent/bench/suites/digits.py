@@ -6,7 +6,7 @@ from functools import partial
 
 from tent.bench.case import Case, Data
 from tent.bench.suite import Cell, Suite, grid
-from tent.train.baseline import name_of
+from tent.train.baseline import model_name
 
 SOURCE = "r26-svhn"
 SIZE = 32  # of SVHN, which the source model was trained on
@@ -54,7 +54,7 @@ def _columns(row: str, seed: int) -> list[tuple[str, Callable[[Case], Case]]]:
 
 
 def _model(method: str, target: str) -> str:
-    return f"trained:{name_of(method, 'svhn', '' if method == 'ttt' else target)}"
+    return f"trained:{model_name(method, 'svhn', '' if method == 'ttt' else target)}"
 
 
 DIGITS = Suite("digits", "Digits, R-26: SVHN to others, and MNIST to SVHN", cells, ROWS, tuple(COLUMNS), SOURCE)
