@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tent.bench.case import CHOSEN, OUTCOME, Case
+from tent.bench.case import Case
 from tent.bench.result import Result
 from tent.bench.store import Store
 from tent.bench.suite import Suite
@@ -27,11 +27,10 @@ TRAINING = {  # as a card has it
 
 def result(case: Case, error: float, seconds: float = 2.0, images: int = 1000, **changes: object) -> Result:
     """Return what a case might have given."""
-    case = case if case.weights else case.pinned(WEIGHTS, DATA, DATA if case.fit else "")
-    if case.undecided:  # as if its rule had been followed
-        rule = case.note[CHOSEN]["threshold"]
-        note = {CHOSEN: {"threshold": {**rule, OUTCOME: {"0": 0.2, "0.9": 0.19}}}}
-        case = replace(case, options={"threshold": 0.9}, note=note)
+    case = case if case.weights else case.pin(WEIGHTS, [DATA] * len(case.data), DATA if case.fit else "")
+    choices = {name: {"suite": suite, "errors": {"0": 0.2, "0.9": 0.19}} for name, suite in case.choose.items()}
+    for name in choices:  # as if its rule had been followed
+        case = case.decide(name, 0.9)
     whole = Result(
         case,
         metrics={"error": error, "cross_entropy": 2 * error, "entropy": error / 2, "ece": error / 4},
@@ -45,6 +44,7 @@ def result(case: Case, error: float, seconds: float = 2.0, images: int = 1000, *
         hardware="a processor, 2 threads",
         commit="c" * 40,
         finished=f"2026-01-01T00:00:0{case.seed % 10}+00:00",
+        choices=choices,
         training=TRAINING if case.model.startswith("trained:") else {},
     )
     return replace(whole, **changes)
@@ -52,7 +52,7 @@ def result(case: Case, error: float, seconds: float = 2.0, images: int = 1000, *
 
 def words(case: Case, images: int) -> Mapping[str, str]:
     """Return a protocol such as a run writes."""
-    data = " ".join(str(part) for part in (case.data.name, case.data.corruption, case.data.severity) if part)
+    data = " ".join(str(part) for each in case.data for part in (each.name, each.corruption, each.severity) if part)
     learns = case.method not in ("source", "bn")
     return {
         "model": f"{case.model}, state {case.weights[:12]}",

@@ -11,8 +11,8 @@ from tinysuite import stored
 from tinysuite import tiny as small
 
 from tent.bench.case import Case, Data
-from tent.bench.execute.inputs import entry_of
-from tent.bench.execute.run import run
+from tent.bench.execute.inputs import load_entry
+from tent.bench.execute.run_case import run_case
 from tent.bench.read.compute import Passes, passes
 from tent.bench.read.costs import cost, costs
 from tent.bench.read.reading import read
@@ -40,7 +40,7 @@ CASE = Case("m", Data("mnist"), "tent")
         ({"answers": "after", "epochs": 10}, 1100, 1000),
         ({"when": "offline"}, 200, 100),
         ({"when": "offline", "epochs": 10, "steps": 2}, 2100, 2000),
-        ({"when": "episodic", "steps": 5}, 500, 500),
+        ({"reset": "batch", "steps": 5}, 500, 500),
         ({"when": "offline", "fit": Data("mnist", part=(0, 40))}, 140, 40),
         ({"when": "offline", "fit": Data("mnist", part=(0, 40)), "images": 30}, 130, 30),
         ({"method": "ttt"}, 200, 100),
@@ -48,7 +48,7 @@ CASE = Case("m", Data("mnist"), "tent")
         ({"method": "ttt", "answers": "after", "steps": 3}, 400, 300),
         ({"method": "ttt", "when": "offline", "epochs": 2}, 300, 200),
         (
-            {"method": "ttt", "answers": "after", "when": "episodic", "batch_size": 1, "options": {"copies": 32}},
+            {"method": "ttt", "answers": "after", "reset": "batch", "batch_size": 1, "options": {"copies": 32}},
             3300,
             3200,
         ),
@@ -72,7 +72,7 @@ def test_counts_by_hand(changes: dict[str, object], forward: int, backward: int)
         {"epochs": 3},
         {"when": "offline", "epochs": 2},
         {"method": "oracle"},
-        {"when": "episodic", "answers": "after"},
+        {"reset": "batch", "answers": "after"},
     ],
 )
 def test_as_many_images_go_forward_as_are_counted(
@@ -80,11 +80,11 @@ def test_as_many_images_go_forward_as_are_counted(
 ) -> None:
     case = tiny.case(tiny.laid_out(tmp_path), images=40, **changes)
     seen: list[int] = []
-    monkeypatch.setattr("tent.bench.execute.run._peak", lambda *_: 0)  # which makes a step of its own
-    net = type(entry_of(case.model).model)
+    monkeypatch.setattr("tent.bench.execute.run_case._peak", lambda *_: 0)  # which makes a step of its own
+    net = type(load_entry(case.model).model)
     plain = net.forward
     monkeypatch.setattr(net, "forward", lambda self, x: (seen.append(len(x)), plain(self, x))[1])
-    run(case)
+    run_case(case)
     assert sum(seen) == passes(case, 40).forward
 
 

@@ -19,7 +19,7 @@ def test_two_sets_of_weights_end_in_one_clear_line_and_a_prefix_picks(tmp_path: 
     suite, store = tiny(), stored(tmp_path)
     for cell in suite.cells((0, 1, 2), None):
         if cell.row == "first":
-            store.put(result(cell.case.pinned(OTHER, DATA), 0.5))
+            store.put(result(cell.case.pin(OTHER, (DATA,)), 0.5))
     with pytest.raises(ValueError, match="tiny: the store has results of net-0 with 2 different weights") as told:
         read(suite, store.all())
     assert "a1a1a1a1a1a1, b2b2b2b2b2b2" in str(told.value)
@@ -34,14 +34,14 @@ def test_two_sets_of_weights_end_in_one_clear_line_and_a_prefix_picks(tmp_path: 
 def test_weights_are_not_mixed_even_if_no_cell_has_two(tmp_path: Path) -> None:
     suite = tiny()
     cells = suite.cells((0,), None)
-    store = kept(tmp_path, *(result(c.case.pinned(OTHER if c.column == "two" else WEIGHTS, DATA), 0.5) for c in cells))
+    store = kept(tmp_path, *(result(c.case.pin(OTHER if c.column == "two" else WEIGHTS, (DATA,)), 0.5) for c in cells))
     with pytest.raises(ValueError, match="2 different weights"):
         read(suite, store.all())
 
 
 def test_two_versions_of_the_data_are_told_apart_too(tmp_path: Path) -> None:
     suite, store = tiny(), stored(tmp_path)
-    store.put(result(suite.cells((0,), None)[0].case.pinned(WEIGHTS, OTHER), 0.5))
+    store.put(result(suite.cells((0,), None)[0].case.pin(WEIGHTS, (OTHER,)), 0.5))
     with pytest.raises(ValueError, match="results of set-0 with 2 different data"):
         read(suite, store.all())
     assert read(suite, store.all(), Wanted(hashes=(DATA[:6],))).row_mean("first").mean == pytest.approx(0.16)
@@ -56,7 +56,7 @@ def test_a_failure_tied_to_no_weights_is_not_another_set_of_weights(tmp_path: Pa
 def test_a_case_that_was_done_counts_before_one_that_failed(tmp_path: Path) -> None:
     suite = tiny()
     done = result(suite.cells((0,), None)[0].case, 0.25)
-    failed = replace(failure(done.case.unpinned(), "no"), finished="2027-01-01T00:00:00+00:00")
+    failed = replace(failure(done.case.unpin(), "no"), finished="2027-01-01T00:00:00+00:00")
     grid = read(suite, [failed, done])
     assert grid.entries["first", "one"].done[0].metrics["error"] == 0.25
 
@@ -66,7 +66,7 @@ def test_a_choice_that_was_made_is_found_by_the_case_that_left_it_open(tmp_path:
     fill(store, suite, (0,), lambda row, column, case: (0.5, 1.0))
     entry = read(suite, store.all()).entries["PL", "fog"]
     assert entry.done[0].case.options == {"threshold": 0.9}
-    assert entry.case.undecided == ("threshold",)
+    assert dict(entry.case.choose) == {"threshold": "cifar10-c-choice"}
 
 
 def test_what_is_not_there_is_said_with_what_is(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_hash_that_one_suite_needs_does_not_stop_another(tmp_path: Path) -> No
     first, second = tiny(), replace(tiny(), name="more").with_model("net-7")
     store = stored(tmp_path)
     for cell in first.cells((0,), None):
-        store.put(result(cell.case.pinned(OTHER, DATA), 0.5))
+        store.put(result(cell.case.pin(OTHER, (DATA,)), 0.5))
     for cell in second.cells((0,), None):
         if cell.case.model == "net-7":
             store.put(result(cell.case.pinned("c3" * 32, DATA), 0.5))

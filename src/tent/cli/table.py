@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table as Shown
 from rich.text import Text
 
-from tent.cli.bench import numbers
+from tent.cli.bench import parse_seeds
 
 if TYPE_CHECKING:
     from tent.bench.read.grid import Grid
@@ -57,7 +57,7 @@ def asked(seeds: str | None, weights: list[str] | None, limit: int | None, model
     """Return which results a command was told to read."""
     from tent.bench.read.reading import Wanted
 
-    return Wanted(() if seeds is None else tuple(numbers(seeds)), limit, tuple(weights or ()), model or "")
+    return Wanted(() if seeds is None else tuple(parse_seeds(seeds)), limit, tuple(weights or ()), model or "")
 
 
 def found(suite: str, store: Path, wanted: "Wanted") -> "Grid":

@@ -12,7 +12,7 @@ from tent.files import atomic_write
 
 
 @dataclass(frozen=True)
-class Lessons:
+class AdaptedCache:
     """A folder of adapted states; a few kilobytes each, and safe to delete."""
 
     folder: Path
@@ -41,5 +41,5 @@ class Lessons:
 
     def _path(self, case: Case) -> Path:
         # what an online case has learnt by its end is what an offline one learns before it answers
-        learns = replace(case, when="online", data=case.fit or case.data, fit=None, note={})
+        learns = replace(case, when="online", data=(case.fit,) if case.fit else case.data, fit=None)
         return self.folder / f"{learns.key()[:24]}.safetensors"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tent.adapted import Adapted
-from tent.bench.case import CHOSEN, OUTCOME, Case
+from tent.bench.case import Case
 from tent.bench.execute.oracle import Oracle
 from tent.bench.read.training import budget
 from tent.data.stream import Stream
@@ -28,7 +28,7 @@ def protocol(
         "moves": f"{sum(p.numel() for p in adapted.parameters()):,} parameters in {len(engine.names)} tensors",
         "when": when(case),
         "reset": "before every batch" if adapted.episodic else "before the stream, never in it",
-        "answers": answers(case, engine.method.own_pass) if engine.names else "no update",
+        "answers": answers(case, adapted.answers == "after", engine.method.own_pass) if engine.names else "no update",
         "steps": f"{case.steps} a batch",
         "precision": "float32",
         "optimizer": type(engine.optimizer).__name__ if engine.optimizer else "none",
@@ -49,8 +49,6 @@ def _besides(case: Case, method: Method, learnt: Stream, training: Mapping[str, 
         words["training"] = budget(training)
     if case.fit is not None:
         words["learnt from"] = learnt.protocol
-    for name, how in case.note.get(CHOSEN, {}).items():
-        words[f"choice of {name}"] = choice(case, name, how)
     return words
 
 
@@ -59,27 +57,15 @@ def when(case: Case) -> str:
     passes = "one pass" if case.epochs == 1 else f"{case.epochs} passes"
     if case.when == "offline":
         return f"offline: {passes} of learning, then answers without learning"
-    if case.when == "episodic":
+    if case.reset == "batch":
         return "episodic: every batch by itself"
     return f"online: {passes}" + ("" if case.epochs == 1 else ", the answers of the last one are counted")
 
 
-def answers(case: Case, learnt: bool = True) -> str:
+def answers(case: Case, after: bool, learnt: bool = True) -> str:
     """Return in words which pass the answers are of; `learnt` tells whether it may be the one that is learnt from."""
     if case.when == "offline":
         return "after all learning, with no update between them"
-    if case.answers == "after":
+    if after:
         return "after the update, of one more pass"
     return "before the update, of the pass that it is computed on" if learnt else "before the update, of one more pass"
-
-
-def choice(case: Case, name: str, how: Mapping[str, Any]) -> str:
-    """Return in words how an option was chosen."""
-    errors = how.get(OUTCOME, {})
-    found = ", ".join(f"{value}: {100 * error:.2f}%" for value, error in errors.items())
-    said = "; ".join(f"{key} {_listed(value)}" for key, value in how.items() if key != OUTCOME)
-    return f"{case.options.get(name)}; {said}" + (f"; mean errors {found}" if found else "")
-
-
-def _listed(value: object) -> str:
-    return ", ".join(str(each) for each in value) if isinstance(value, tuple) else str(value)

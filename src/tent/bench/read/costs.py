@@ -12,7 +12,7 @@ from tent.bench.render.table import Line, Piece, Table
 from tent.bench.result import Result
 
 UNIT = 10_000  # answered images that everything is told for
-TENT = passes(Case("", Data(""), "tent"), 1)  # online, one step a batch
+TENT = passes(Case("", (Data(""),), "tent"), 1)  # online, one step a batch
 HEADS = ("images forward", "images backward", "passes, × Tent's", "training (s)", "answering (s)")
 MEASURE = (
     f"For {UNIT:,} answered images: images that go forward and backward through the whole network, with the training "

@@ -49,7 +49,7 @@ def _weights(case: Case) -> Pins:
 
 
 def _data(case: Case) -> Pins:
-    streams = (case.data,) if case.fit is None else (case.data, case.fit)
+    streams = case.data if case.fit is None else (*case.data, case.fit)
     return [(_words(replace(data, sha256="", part=None, size=None)), data.sha256) for data in streams]
 
 

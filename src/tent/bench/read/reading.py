@@ -1,12 +1,10 @@
 """Reading: a suite's cells matched with what a store holds of them."""
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tent.bench.case import Case
-from tent.bench.execute.metrics import METRICS
 from tent.bench.read.grid import Entry, Grid
 from tent.bench.read.hashes import Kept, settled
 from tent.bench.result import Result
@@ -30,7 +28,7 @@ def opened(folder: Path) -> tuple[list[Result], list[str]]:
     store = Store(folder, damaged.append)
     results = []
     for result in store.all():
-        if result.error is None and not _measured(result):
+        if result.error is None and not result.complete:
             damaged.append(f"{store.path(result.case).name} has not all of its numbers; passed over")
         else:
             results.append(result)
@@ -38,12 +36,6 @@ def opened(folder: Path) -> tuple[list[Result], list[str]]:
         why = f"; {damaged[0]}" if damaged else ""
         raise ValueError(f"no results in {folder}{why}; run a suite first, such as: tent bench cifar10-c")
     return results, damaged
-
-
-def _measured(result: Result) -> bool:
-    numbers = [result.metrics.get(name) for name in METRICS]
-    finite = all(isinstance(number, float | int) and math.isfinite(number) for number in (*numbers, result.seconds))
-    return finite and result.images > 0
 
 
 def read(suite: Suite, results: Iterable[Result], wanted: Wanted | None = None) -> Grid:
@@ -64,14 +56,15 @@ def by_case(results: Iterable[Result]) -> Kept:
     """Return results by the case that a suite would name, whatever hashes they are tied to."""
     kept: Kept = {}
     for result in results:
-        kept.setdefault(result.case.unpinned(), []).append(result)
+        for case in result.suite_cases:
+            kept.setdefault(case, []).append(result)
     return kept
 
 
 def present(suite: Suite, kept: Kept, limit: int | None = None, seeds: Sequence[int] = ()) -> set[Case]:
     """Return the cases of a suite that a store has results of, of these seeds or of any."""
     seeds = seeds or sorted({case.seed for case in kept})
-    return {case for case in (cell.case.unpinned() for cell in suite.cells(seeds, limit)) if case in kept}
+    return {case for case in (cell.case.unpin() for cell in suite.cells(seeds, limit)) if case in kept}
 
 
 def limits(suite: Suite, kept: Kept) -> list[int | None]:
@@ -110,7 +103,8 @@ def grids(suites: Iterable[Suite], results: Sequence[Result], hashes: tuple[str,
 
 def _known(kept: Kept, there: set[Case], hashes: tuple[str, ...]) -> tuple[str, ...]:
     # a hash that was picked for one suite may be none of another's
-    own = {value for case in there for result in kept[case] for value in (result.case.weights, result.case.data.sha256)}
+    cases = [result.case for case in there for result in kept[case]]
+    own = {value for case in cases for value in (case.weights, *(data.sha256 for data in case.data))}
     return tuple(start for start in hashes if any(value.startswith(start) for value in own))
 
 
@@ -118,7 +112,7 @@ def _grid(suite: Suite, cells: Sequence[Cell], found: Kept, wanted: Wanted) -> G
     results: dict[tuple[str, str], dict[int, Result | None]] = {}
     cases: dict[tuple[str, str], Case] = {}
     for cell in cells:
-        case, place = cell.case.unpinned(), (cell.row, cell.column)
+        case, place = cell.case.unpin(), (cell.row, cell.column)
         results.setdefault(place, {})[case.seed] = _last(found.get(case, []))
         cases.setdefault(place, case)
     entries = {place: Entry(cases[place], own) for place, own in results.items()}

@@ -1,0 +1,38 @@
+"""The memory of a step: the most bytes that torch has allocated at once for it."""
+
+import os
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.profiler import ProfilerActivity, profile
+
+from tent.adapted import Adapted
+
+
+def measure_peak_memory(adapted: Adapted, x: Tensor) -> int:
+    """Return the peak of the bytes that one call allocates, weights and the batch itself not counted."""
+    if x.device.type == "cuda":
+        torch.cuda.synchronize(x.device)
+        torch.cuda.reset_peak_memory_stats(x.device)
+        before = torch.cuda.memory_allocated(x.device)
+        adapted(x)
+        torch.cuda.synchronize(x.device)
+        return int(torch.cuda.max_memory_allocated(x.device) - before)
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # it remarks on the want of a GPU
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
+        adapted(x)
+    buffers = adapted.engine.execution.buffers  # numpy's memory, which torch's profiler does not see
+    return _highest(seen) + (buffers.bytes if buffers else 0)
+
+
+def _highest(seen: profile) -> int:
+    recorded: Any = seen.profiler and seen.profiler.kineto_results
+    if recorded is None:
+        raise RuntimeError("torch's profiler left nothing behind")
+    events = sorted((e for e in recorded.events() if e.name() == "[memory]"), key=lambda event: event.start_ns())
+    now = most = 0
+    for event in events:
+        now += event.nbytes()
+        most = max(most, now)
+    return most
