@@ -19,9 +19,9 @@ from rich.console import Console
 from safetensors.torch import save_file
 
 from tent.bench.execute.run_case import failure, run_case
-from tent.cli.bench_view import LiveTable
 from tent.bench.store import Store
 from tent.bench.suites import SUITES, named
+from tent.cli.bench_view import LiveTable
 from tent.data.corruptions import BENCHMARK, CORRUPTIONS
 from tent.models import zoo
 

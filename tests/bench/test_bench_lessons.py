@@ -57,7 +57,9 @@ def test_a_damaged_lesson_is_learnt_again(folder: Path, fits: list[int]) -> None
     (file,) = (folder / ".learnt").iterdir()
     file.write_bytes(b"half a fi")
     fits.clear()
-    assert run_case(replace(case, when="offline"), cache=cache).metrics == run_case(replace(case, when="offline")).metrics
+    assert (
+        run_case(replace(case, when="offline"), cache=cache).metrics == run_case(replace(case, when="offline")).metrics
+    )
     assert fits
 
 

@@ -11,9 +11,9 @@ import torch
 import tent
 from tent.bench.case import Case, Data
 from tent.bench.execute.inputs import build_stream, count_images, load_entry, load_images, pin_case
-from tent.bench.execute.metrics import measured
 from tent.bench.execute.run_case import run_case
 from tent.data import Stream
+from tent.data.order import Shuffled
 
 
 @pytest.fixture
@@ -22,19 +22,19 @@ def folder(tmp_path: Path) -> Path:
 
 
 def answers(adapted: tent.Adapted, stream: Stream) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    pairs = [(adapted(x).numpy(), y.numpy()) for x, y in stream if y is not None]
+    pairs = [(adapted(x).numpy(), y.numpy()) for x, y, _ in stream if y is not None]
     return [logits for logits, _ in pairs], [labels for _, labels in pairs]
 
 
 def made(case: Case) -> tuple[torch.nn.Module, Stream]:
     entry = load_entry(case.model)
-    return entry.model, Stream(load_images(case.data[0]), case.batch_size, case.seed, entry.preprocess)
+    return entry.model, Stream(load_images(case.data[0]), case.batch_size, Shuffled(case.seed), entry.preprocess)
 
 
 def test_online_is_a_loop_of_calls(folder: Path) -> None:
     case = tiny.case(folder, lr=0.05, seed=3)
     model, stream = made(case)
-    assert run_case(case).metrics == measured(*answers(tent.adapt(model, tent.Tent(), lr=0.05), stream))
+    assert run_case(case).metrics == tiny.measure(*answers(tent.adapt(model, tent.Tent(), lr=0.05), stream))
 
 
 def test_ten_epochs_online_count_the_last_pass(folder: Path) -> None:
@@ -42,7 +42,7 @@ def test_ten_epochs_online_count_the_last_pass(folder: Path) -> None:
     model, stream = made(case)
     adapted = tent.adapt(model)
     for _ in range(10):
-        expected = measured(*answers(adapted, stream))
+        expected = tiny.measure(*answers(adapted, stream))
     result = run_case(case)
     assert result.metrics == expected
     assert result.protocol["updates"].startswith("30 batches")
@@ -56,14 +56,14 @@ def test_offline_learns_first_and_answers_without_learning(folder: Path, epochs:
     adapted = tent.adapt(model, optimizer=lambda p, lr: torch.optim.SGD(p, lr, momentum=0.9), lr=0.1)
     adapted.fit(stream, epochs)
     with adapted.paused():
-        expected = measured(*answers(adapted, stream))
+        expected = tiny.measure(*answers(adapted, stream))
     assert run_case(case).metrics == expected
 
 
 def test_episodic_forgets_every_batch(folder: Path) -> None:
     case = tiny.case(folder, reset="batch", steps=2, lr=0.1)
     model, stream = made(case)
-    assert run_case(case).metrics == measured(*answers(tent.adapt(model, steps=2, lr=0.1, episodic=True), stream))
+    assert run_case(case).metrics == tiny.measure(*answers(tent.adapt(model, steps=2, lr=0.1, episodic=True), stream))
 
 
 def test_learning_from_one_part_and_answering_on_another(folder: Path) -> None:
@@ -71,7 +71,7 @@ def test_learning_from_one_part_and_answering_on_another(folder: Path) -> None:
     first, second = replace(whole, part=(0, 24)), replace(whole, part=(24, 48))
     case = tiny.case(folder, data=(second,), fit=first, when="offline", lr=0.1, seed=5)
     model, stream = made(replace(case, data=whole))
-    order = stream.order
+    order = stream.indices
     images = load_images(whole)
     adapted = tent.adapt(model, lr=0.1)
     adapted.fit([tent_input(images, order[:16]), tent_input(images, order[16:24])])
@@ -79,10 +79,10 @@ def test_learning_from_one_part_and_answering_on_another(folder: Path) -> None:
         logits = [adapted(tent_input(images, rows)).numpy() for rows in (order[24:40], order[40:])]
     labels = [images.labels[rows] for rows in (order[24:40], order[40:])]
     result = run_case(case)
-    assert result.metrics == measured(logits, labels)
+    assert result.metrics == tiny.measure(logits, labels)
     assert result.images == 24
     assert "images 24 to 48 of" in result.protocol["data"]
-    assert "images 0 to 24 of" in result.protocol["learnt from"]
+    assert "images 0 to 24 of" in result.protocol["fitted on"]
 
 
 def tent_input(images, rows: np.ndarray) -> torch.Tensor:  # type: ignore[no-untyped-def]
@@ -95,14 +95,14 @@ def test_the_axes_of_a_case_reach_the_engine(folder: Path) -> None:
     adapted = tent.adapt(
         model, select=tent.select.all_but("fc"), stats=tent.norm.Blend(0.5), lr=0.1, steps=2, answers="after"
     )
-    assert run_case(case).metrics == measured(*answers(adapted, stream))
+    assert run_case(case).metrics == tiny.measure(*answers(adapted, stream))
 
 
 def test_a_methods_own_options_reach_it(folder: Path) -> None:
     case = tiny.case(folder, method="pl", options={"threshold": 0.8}, lr=0.1)
     model, stream = made(case)
     result = run_case(case)
-    assert result.metrics == measured(*answers(tent.adapt(model, tent.PL(0.8), lr=0.1), stream))
+    assert result.metrics == tiny.measure(*answers(tent.adapt(model, tent.PL(0.8), lr=0.1), stream))
     assert result.metrics != run_case(replace(case, options={"threshold": 0.2})).metrics
 
 
@@ -120,7 +120,7 @@ def test_a_result_carries_where_it_comes_from(folder: Path) -> None:
     words = result.protocol
     assert words["order"] == "shuffled by seed 0, the same for all methods"
     assert words["data"].startswith("the first 20 of [npy dark.npy: 48 images, shuffled by seed 0, batches of 16")
-    assert words["answers"] == "before the update, of the pass that it is computed on"
+    assert words["answers"] == "before the update"
     assert (words["optimizer"], words["lr"], words["images"]) == ("Adam", "0.001", "20")
     assert set(result.versions) >= {"tent", "torch", "numpy", "python"}
     assert result.hardware
@@ -132,7 +132,7 @@ def test_a_result_carries_where_it_comes_from(folder: Path) -> None:
 def test_reading_is_not_timed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = iter(range(10_000))
     clock = {"reading": 0}
-    monkeypatch.setattr("tent.bench.execute.run_case.time.perf_counter", lambda: float(next(ticks) + clock["reading"]))
+    monkeypatch.setattr("tent.environment.time.perf_counter", lambda: float(next(ticks) + clock["reading"]))
     read = Stream.__iter__
 
     def slow(stream: Stream):  # type: ignore[no-untyped-def]
@@ -161,7 +161,7 @@ def test_a_resized_set_keeps_the_models_own_mean_and_deviation(tmp_path: Path) -
     np.save(tmp_path / "x.npy", np.random.default_rng(0).integers(0, 256, (4, 28, 28), dtype=np.uint8))
     case = Case("r26-svhn", Data(f"npy:{tmp_path / 'x.npy'}", size=32), "source")
     entry = load_entry("r26-svhn")
-    x, _ = next(iter(build_stream(case, case.data[0], entry)))
+    x, _, _ = next(iter(build_stream(case, case.data, entry)))
     assert x.shape == (4, 3, 32, 32)
     mean, std = (torch.tensor(v).view(3, 1, 1) for v in (entry.preprocess.mean, entry.preprocess.std))
     back = (x * std + mean) * 255

@@ -179,7 +179,9 @@ def test_generalise_learns_from_one_half_and_tests_on_both_at_one_size() -> None
         assert same.fit is None
         assert (same.when, other.when) == ("offline", "offline")
         for method in ("Source", "BN"):
-            parts = [cases(suite, f"{method}, {which} half", limit=limit)[0].data[0].part for which in ("same", "other")]
+            parts = [
+                cases(suite, f"{method}, {which} half", limit=limit)[0].data[0].part for which in ("same", "other")
+            ]
             assert parts == [same.data[0].part, other.data[0].part]
 
 

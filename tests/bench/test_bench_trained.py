@@ -19,8 +19,7 @@ from tent.bench.render.caption import caption, remarks
 from tent.bench.render.table import Table, table
 from tent.bench.result import Result
 from tent.bench.schedule.board import Board
-from tent.bench.schedule.plan import make_plan
-from tent.bench.schedule.plan import describe_untrained
+from tent.bench.schedule.plan import describe_untrained, make_plan
 from tent.bench.schedule.workers import work
 from tent.bench.store import Store
 from tent.bench.suite import Cell, Suite
@@ -119,7 +118,7 @@ def test_test_time_training_runs_and_takes_as_many_images_as_are_counted(
     case = replace(Case("trained:ttt-cifar10", Data("usps"), "ttt", answers="after", batch_size=10), **changes)
     seen: list[int] = []
     plain = RotationResNet.forward
-    monkeypatch.setattr("tent.bench.execute.run_case._peak", lambda *_: 0)  # which makes a step of its own
+    monkeypatch.setattr("tent.bench.execute.run_case._measure_peak", lambda *_: 0)  # which makes a step of its own
     monkeypatch.setattr(
         RotationResNet, "forward", lambda self, x, head="classes": (seen.append(len(x)), plain(self, x, head))[1]
     )

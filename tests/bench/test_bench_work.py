@@ -15,10 +15,9 @@ import pytest
 import tiny
 
 from tent.bench.execute.run_case import run_case
-from tent.bench.schedule.workers import attempt
 from tent.bench.schedule.board import Board
 from tent.bench.schedule.plan import Job, Plan, make_plan
-from tent.bench.schedule.workers import work
+from tent.bench.schedule.workers import attempt, work
 from tent.bench.store import Store
 from tent.bench.suite import Cell, Choice, Suite
 from tent.files import lock
@@ -256,7 +255,9 @@ def test_a_choice_is_made_by_its_rule_and_put_on_record(folder: Path, workers: i
     bare = {cell.case for cell in choosing(folder).cells((0, 1), None)}
     assert {result.suite_cases[1] for result in chosen} == bare
     words = chosen[0].protocol["choice of threshold"]
-    assert words.startswith(f"{best}; suite bright-choice; from 0, 0.3, 1; on bright; rule lowest mean error; mean errors 0: ")
+    assert words.startswith(
+        f"{best}; suite bright-choice; from 0, 0.3, 1; on bright; rule lowest mean error; mean errors 0: "
+    )
     again = Board(make_plan(choosing(folder), (0, 1)), store)
     assert (again.before, again.over) == (len(results), True)
 
@@ -288,7 +289,9 @@ def test_other_weights_make_another_case(folder: Path) -> None:
     from tent.bench.execute.inputs import load_entry
 
     made = make_plan(tiny.suite(folder), (0,))
-    state = {k: v + 1 if v.is_floating_point() else v for k, v in load_entry(made.suite.model).model.state_dict().items()}
+    state = {
+        k: v + 1 if v.is_floating_point() else v for k, v in load_entry(made.suite.model).model.state_dict().items()
+    }
     save_file({k: v.contiguous() for k, v in state.items()}, folder / "w.safetensors")
     other = make_plan(tiny.suite(folder), (0,), weights=str(folder / "w.safetensors"))
     assert {job.case.key() for job in made.jobs}.isdisjoint(job.case.key() for job in other.jobs)

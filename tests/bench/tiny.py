@@ -4,20 +4,23 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import torch
 
 from tent.bench.case import Case, Data
 from tent.bench.execute.adapted_cache import AdaptedCache
 from tent.bench.execute.run_case import run_case
-from tent.cli.bench_view import Lines
 from tent.bench.result import Result
+from tent.bench.schedule import workers as workers_module
 from tent.bench.schedule.board import Board
 from tent.bench.schedule.plan import make_plan
-from tent.bench.schedule import workers as workers_module
 from tent.bench.schedule.workers import work
 from tent.bench.store import Store
 from tent.bench.suite import Cell, Suite, grid
+from tent.cli.bench_view import Lines
+from tent.tasks import Classification
 
 NETS = """
 import os
@@ -104,6 +107,14 @@ def suite(folder: Path, net: str = "net", first: int = len(ROWS)) -> Suite:
         return [cell for seed in seeds for cell in grid(rows, [(name, _on(folder, name, seed)) for name in COLUMNS])]
 
     return Suite("tiny", "a tiny suite", cells, ROWS, COLUMNS, f"{folder / 'nets.py'}:{net}", means={"mean": COLUMNS})
+
+
+def measure(logits: Sequence[Any], labels: Sequence[Any]) -> dict[str, float]:
+    """Return the metrics of batches of answers."""
+    task = Classification()
+    for z, y in zip(logits, labels, strict=True):
+        task.update(torch.as_tensor(z), torch.as_tensor(y))
+    return task.compute()
 
 
 def _on(folder: Path, column: str, seed: int):  # type: ignore[no-untyped-def]

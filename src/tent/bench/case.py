@@ -10,12 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any
 
-from tent.bench.execute.methods import METHODS
+from tent import methods
 from tent.bench.frozen_json import Frozen, canonical_json, check_types, to_plain
+from tent.data import order
+from tent.method import Method
+from tent.tasks import TASKS
+from tent.tasks.oracle import Oracle
 
+METHODS: dict[str, type[Method]] = {**methods.METHODS, "oracle": Oracle}  # the library's, and a bound for them
 WHEN = ("online", "offline")
 RESET = ("never", "domain", "batch")
-ORDER = re.compile(r"shuffled|stored|sorted|correlated:\d*\.?\d+")
 DOMAINS = re.compile(r"sequence|mixed|recurring:[1-9]\d*")
 USER_FILE = re.compile(r"(.+\.py):\w+")  # a model or a method of the user's own
 
@@ -38,6 +42,13 @@ class Data:
         check_types(self)
         if self.part is not None and not 0 <= self.part[0] < self.part[1]:
             raise ValueError(f"part {self.part}: give the first image and the one after the last")
+
+    @property
+    def label(self) -> str:
+        """The domain in a few words."""
+        return " ".join(
+            str(each) for each in (self.name, self.corruption, self.severity, self.part) if each is not None
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the plain form, without what is at its default."""
@@ -143,11 +154,10 @@ def _plain_value(value: Any) -> Any:
 def _check_words(case: Case) -> None:
     if case.method not in METHODS and "method" not in case.files:
         raise ValueError(f"no method {case.method!r}; there are {', '.join(METHODS)}, and FILE.py:Class for your own")
-    for name, words in (("when", WHEN), ("reset", RESET)):
+    for name, words in (("when", WHEN), ("reset", RESET), ("task", TASKS)):
         if getattr(case, name) not in words:
             raise ValueError(f"{name} {getattr(case, name)!r}: choose from {', '.join(words)}")
-    if not ORDER.fullmatch(case.order):
-        raise ValueError(f"order {case.order!r}: choose from shuffled, stored, sorted, correlated:CONCENTRATION")
+    order.named(case.order)
     if not DOMAINS.fullmatch(case.domains):
         raise ValueError(f"domains {case.domains!r}: choose from sequence, mixed, recurring:TIMES")
     if case.fit is not None and case.when != "offline":
@@ -164,5 +174,7 @@ def _check_numbers(case: Case) -> None:
     for name in ("epochs", "steps", "batch_size"):
         if getattr(case, name) < 1:
             raise ValueError(f"{name} {getattr(case, name)}: give 1 or more")
+    if case.order != "shuffled" and any(each.part for each in (*case.data, case.fit) if each):
+        raise ValueError(f"order {case.order!r}: a part of a set is taken, and comes, in its shuffled order")
     if case.images is not None and case.images < 1:
         raise ValueError(f"images {case.images}: give 1 or more, or None for all")

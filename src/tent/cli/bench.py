@@ -17,6 +17,9 @@ WORKERS = "Processes; the machine's threads are divided among them."
 LIMIT = "Only the first so many images of each stream: another protocol, kept apart."
 DRY = "Say what would run, and how long it should take from what the store has measured."
 MODEL = "A model of the zoo in place of the suite's own."
+METHOD = (
+    "Add a row of this method, in its own settings, beside Tent's: FILE.py:Class of your own, or a name such as bn."
+)
 
 
 def bench(
@@ -28,6 +31,7 @@ def bench(
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY)] = False,
     model: Annotated[str | None, typer.Option(help=MODEL)] = None,
     weights: Annotated[Path | None, typer.Option(help="Weights in place of that model's own.")] = None,
+    method: Annotated[str | None, typer.Option(help=METHOD)] = None,
 ) -> None:
     """Run a suite: what is done is skipped, a run that was killed goes on, a case that fails does not stop the rest."""
     from tent.bench.schedule.board import Board
@@ -39,7 +43,9 @@ def bench(
         print_suites()
         return
     chosen = named(suite).with_model(model) if model else named(suite)
-    board = Board(make_plan(chosen, parse_seeds(seeds), limit, None if weights is None else str(weights)), Store(store), workers)
+    chosen = chosen.with_method(method) if method else chosen
+    plan = make_plan(chosen, parse_seeds(seeds), limit, None if weights is None else str(weights))
+    board = Board(plan, Store(store), workers)
     if dry_run:
         print_forecast(board)
         return
@@ -60,8 +66,8 @@ def print_suites() -> None:
 
 def run_jobs(board: "Board", name: str) -> None:
     """Run what is to do, showing it, and sum it up in a line."""
-    from tent.cli.bench_view import Lines, live
     from tent.bench.schedule.workers import work
+    from tent.cli.bench_view import Lines, live
 
     view = live(board) if sys.stderr.isatty() else nullcontext(Lines())
     try:

@@ -5,10 +5,9 @@ from functools import partial
 import torch
 from torch import nn
 
-from tent import norm, select
+from tent import methods, norm, select
 from tent.adapted import Adapted, adapt
-from tent.bench.case import Case
-from tent.bench.execute.methods import METHODS
+from tent.bench.case import METHODS, Case
 from tent.method import Method, OptimizerFactory
 from tent.select import Select
 
@@ -40,8 +39,9 @@ def build_method(case: Case) -> Method:
     """Return the method with its options."""
     if case.choose:
         raise ValueError(f"{case.method}'s {', '.join(case.choose)} has not been chosen yet")
+    found = METHODS[case.method] if case.method in METHODS else methods.find(case.method)
     try:
-        return METHODS[case.method](**case.options)
+        return found(**case.options)
     except TypeError as error:
         raise ValueError(f"{case.method} with {dict(case.options)}: {error}") from None
 

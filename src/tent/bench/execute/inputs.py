@@ -1,7 +1,8 @@
-"""What a case is run on: its model and its images, opened once a process, and the hashes that pin it to them."""
+"""What a case is run on: its model and its stream, opened once a process, and the hashes that pin it to them."""
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tent.bench.case import Case, Data
-from tent.data import place
+from tent.data import order, place
 from tent.data.images import Each, Images, Pixels
 from tent.data.load import load
 from tent.data.stream import Stream
@@ -37,13 +38,12 @@ def load_images(data: Data) -> Images:
 
 
 def pin_case(case: Case, weights: str | None = None) -> Case:
-    """Return the case tied to the hashes of its model and data; another hash than it is tied to already is refused."""
-    entry = load_entry(case.model, weights)
+    """Return the case tied to the hashes of its model, data and files; others than it is tied to are refused."""
+    entry, state = _load_entry(case.model, weights, place.root(), os.getcwd())
     for data in case.data:
         _check_answerable(entry, load_images(data), data)
     learnt = load_images(case.fit).sha256 if case.fit else ""
-    state = _load_entry(case.model, weights, place.root(), os.getcwd())[1]
-    code = {what: hashlib.sha256(Path(file).read_bytes()).hexdigest() for what, file in case.files.items()}
+    code = {what: hashlib.sha256(Path(file).expanduser().read_bytes()).hexdigest() for what, file in case.files.items()}
     found = case.pin(state, [load_images(data).sha256 for data in case.data], learnt, code)
     _check_same(case, found)
     return found
@@ -51,23 +51,29 @@ def pin_case(case: Case, weights: str | None = None) -> Case:
 
 def count_images(case: Case) -> int:
     """Return the number of images that a case is answered on."""
-    total = 0
-    for data in case.data:
-        first, end = data.part or (0, len(load_images(data)))
-        total += min(end - first, case.images or end - first)
-    return total
+    sizes = [data.part[1] - data.part[0] if data.part else len(load_images(data)) for data in case.data]
+    times = int(case.domains.partition(":")[2] or 1)
+    return times * sum(min(size, case.images or size) for size in sizes)
 
 
-def build_stream(case: Case, data: Data, entry: Entry) -> Stream:
-    """Return the batches of a case's data, in the order of its seed, prepared as the model wants them."""
-    images, seed, preprocess = load_images(data), None, entry.preprocess
+def build_stream(case: Case, data: Sequence[Data], entry: Entry) -> Stream:
+    """Return the batches of some data in a case's order, prepared as the model wants them."""
+    streams = [_build_domain(case, each, entry) for each in data]
+    word, _, times = case.domains.partition(":")
+    if word == "mixed":
+        return Stream.mixed(streams, case.seed, case.batch_size)
+    if word == "recurring":
+        return Stream.recurring(streams, int(times))
+    return streams[0] if len(streams) == 1 else Stream.sequence(streams)
+
+
+def _build_domain(case: Case, data: Data, entry: Entry) -> Stream:
+    images, own, preprocess = load_images(data), order.named(case.order, case.seed), entry.preprocess
     if data.size is not None:
         preprocess = replace(preprocess, size=(data.size, data.size), crop=None, interpolation="bilinear")
-    if data.part is None:
-        seed = case.seed
-    else:
-        images = Part(images, case.seed, *data.part)
-    stream = Stream(images, case.batch_size, seed, preprocess)
+    if data.part is not None:
+        images, own = Part(images, case.seed, *data.part), order.Stored()
+    stream = Stream(images, case.batch_size, own, preprocess, data.label)
     return stream.first(case.images) if case.images and case.images < stream.total else stream
 
 
@@ -78,8 +84,7 @@ class Part(Images):
         if end > len(whole):
             raise ValueError(f"{whole.name}: images {first:,} to {end:,} of {len(whole):,}; ask for fewer")
         self._whole = whole
-        # the same permutation as a stream's of all of it
-        self._rows = np.random.default_rng(seed).permutation(len(whole))[first:end].astype(np.int64)
+        self._rows = order.Shuffled(seed).permutation(len(whole))[first:end]
         name = f"images {first:,} to {end:,} of {whole.name} shuffled by seed {seed}"
         super().__init__(name, whole.targets(self._rows), whole.classes, whole.class_names)
 
@@ -125,9 +130,8 @@ def _check_same(case: Case, found: Case) -> None:
         raise ValueError(f"{case.model}: its weights are {found.weights[:12]}, not {case.weights[:12]} as in the case")
     for asked, data in zip(case.data, found.data, strict=True):
         if asked.sha256 not in ("", data.sha256):
-            raise ValueError(
-                f"{load_images(data).name}: its hash is {data.sha256[:12]}, not {asked.sha256[:12]} as in the case"
-            )
-    for what, hash_ in case.code.items():
-        if hash_ != found.code.get(what):
-            raise ValueError(f"{getattr(case, what)}: its file has changed since the case was pinned; run it anew")
+            name, own, other = load_images(data).name, data.sha256[:12], asked.sha256[:12]
+            raise ValueError(f"{name}: its hash is {own}, not {other} as in the case")
+    for what, digest in case.code.items():
+        if digest != found.code.get(what):
+            raise ValueError(f"{getattr(case, what)}: its file has changed since this run began; run it again")

@@ -4,26 +4,33 @@ import os
 from typing import Any
 
 import torch
-from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 
 from tent.adapted import Adapted
+from tent.engine.structures import Inputs, list_tensors
 
 
-def measure_peak_memory(adapted: Adapted, x: Tensor) -> int:
+def measure_peak_memory(adapted: Adapted, inputs: Inputs) -> int:
     """Return the peak of the bytes that one call allocates, weights and the batch itself not counted."""
-    if x.device.type == "cuda":
-        torch.cuda.synchronize(x.device)
-        torch.cuda.reset_peak_memory_stats(x.device)
-        before = torch.cuda.memory_allocated(x.device)
-        adapted(x)
-        torch.cuda.synchronize(x.device)
-        return int(torch.cuda.max_memory_allocated(x.device) - before)
+    args, kwargs = inputs
+    device = next((tensor.device for tensor in list_tensors(inputs)), torch.device("cpu"))
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+        torch.cuda.reset_peak_memory_stats(device)
+        before = torch.cuda.memory_allocated(device)
+        adapted(*args, **kwargs)
+        torch.cuda.synchronize(device)
+        return int(torch.cuda.max_memory_allocated(device) - before)
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # it remarks on the want of a GPU
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
-        adapted(x)
-    buffers = adapted.engine.execution.buffers  # numpy's memory, which torch's profiler does not see
+        adapted(*args, **kwargs)
+    buffers = _execution(adapted).buffers  # numpy's memory, which torch's profiler does not see
     return _highest(seen) + (buffers.bytes if buffers else 0)
+
+
+def _execution(adapted: Adapted) -> Any:
+    engine: Any = adapted.engine
+    return engine.execution if hasattr(engine, "execution") else engine.state.setup.execution
 
 
 def _highest(seen: profile) -> int:

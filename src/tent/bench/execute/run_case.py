@@ -1,42 +1,30 @@
 """Run one case: zoo, stream and method, to metrics and everything that a number must carry."""
 
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
-from functools import lru_cache
+from dataclasses import replace
+from functools import partial
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
-from tent.adapted import Adapted
 from tent.bench.case import Case
 from tent.bench.execute.adapted_cache import AdaptedCache
 from tent.bench.execute.build import build_adapted
 from tent.bench.execute.inputs import build_stream, load_entry, pin_case
-from tent.bench.execute.metrics import by_batch, measured
-from tent.bench.execute.oracle import shown
 from tent.bench.execute.peak_memory import measure_peak_memory
-from tent.bench.execute.protocol import protocol
+from tent.bench.read.training import budget
 from tent.bench.result import Result
 from tent.data.stream import Stream
-from tent.engine.structures import find_logits
-from tent.train.card import hardware, versions
+from tent.engine.structures import call_inputs, map_tensors
+from tent.environment import best_device, provenance
+from tent.evaluate import Evaluation, evaluate, protocol
+from tent.models.entry import Entry
+from tent.tasks import TASKS
+from tent.tasks.oracle import reveal
 
 _peaks: dict[tuple[object, ...], int] = {}  # one step is like another: measured once a process
-
-
-@dataclass
-class Answers:
-    """Logits and labels of every batch, and the seconds that learning and answering took."""
-
-    logits: list[NDArray[np.float32]] = field(default_factory=list)
-    labels: list[NDArray[np.int64]] = field(default_factory=list)
-    seconds: float = 0.0
 
 
 def run_case(case: Case, weights: str | None = None, cache: AdaptedCache | None = None) -> Result:
@@ -47,105 +35,73 @@ def run_case(case: Case, weights: str | None = None, cache: AdaptedCache | None 
         cache: what other cases have learnt, and where to keep what this one does.
     """
     case = pin_case(case, weights)
-    entry, device = load_entry(case.model, weights), chosen()
+    entry, device = load_entry(case.model, weights), best_device()
     model = entry.model.to(device)
-    torch.manual_seed(case.seed)  # for a method that draws
-    stream, adapted = build_stream(case, case.data[0], entry), build_adapted(case, model)
-    learnt = stream if case.fit is None else build_stream(case, case.fit, entry)
-    with _quiet():
-        answers = answered(case, adapted, learnt, stream, device, cache)
+    stream = build_stream(case, case.data, entry)
+    with _ignore_skips():
+        found, words = _evaluate(case, model, stream, entry, cache)
+        peak = _measure_peak(case, model, stream, device)
     return Result(
         case=case,
-        metrics=measured(answers.logits, answers.labels),
-        by_batch=by_batch(answers.logits, answers.labels),
-        seconds=answers.seconds,
-        images_per_second=stream.total / answers.seconds,
-        peak_memory=_peak(case, model, stream, device),
+        metrics=found.metrics,
+        by_batch=found.by_batch,
+        by_domain=found.by_domain,
+        counts=found.counts,
+        seconds=found.seconds,
+        images_per_second=stream.total / found.seconds,
+        peak_memory=peak,
         images=stream.total,
-        protocol=protocol(case, adapted, stream, learnt, entry.training),
+        protocol=words,
         training=dict(entry.training or {}),
-        **circumstances(device),  # type: ignore[arg-type]
+        **provenance(device),
     )
 
 
 def failure(case: Case, error: BaseException | str) -> Result:
     """Return the result of a case that could not be run."""
     said = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-    return Result(case, error=" ".join(said.split()), **circumstances(chosen()))  # type: ignore[arg-type]
+    return Result(case, error=" ".join(said.split()), **provenance(best_device()))
 
 
-def answered(
-    case: Case, adapted: Adapted, learnt: Stream, stream: Stream, device: torch.device, cache: AdaptedCache | None
-) -> Answers:
-    """Learn and answer as a case says; the clock runs inside the adapted model's calls alone."""
-    offline = case.when == "offline"
-    known = cache.recall(case, adapted) if cache and offline else None
-    kept = Answers(seconds=known or 0.0)
-    for _ in range(0 if known is not None else case.epochs if offline else case.epochs - 1):
-        for x, y in _placed(learnt, device):
-            begun = _now(device)
-            with shown(adapted.engine.method, y):
-                adapted.fit([x])
-            kept.seconds += _now(device) - begun
-    if cache and offline and known is None:
-        cache.keep(case, adapted, kept.seconds)
-    for x, y in _placed(stream, device):
-        begun = _now(device)
-        with adapted.paused() if offline else shown(adapted.engine.method, y):
-            output = adapted(x)
-        kept.seconds += _now(device) - begun
-        kept.logits.append(find_logits(output, ((x,), {})).float().cpu().numpy())
-        kept.labels.append(y.numpy())
-    if cache and case.when == "online":
-        cache.keep(case, adapted, kept.seconds)
-    return kept
+def _evaluate(
+    case: Case, model: nn.Module, stream: Stream, entry: Entry, cache: AdaptedCache | None
+) -> tuple[Evaluation, dict[str, str]]:
+    torch.manual_seed(case.seed)  # for a method that draws
+    adapted = build_adapted(case, model)
+    fit = None if case.fit is None else build_stream(case, [case.fit], entry)
+    found = evaluate(
+        adapted,
+        stream,
+        TASKS[case.task](stream.classes),
+        fit=fit,
+        epochs=case.epochs,
+        offline=case.when == "offline",
+        reset="never" if adapted.episodic else case.reset,  # which resets itself
+        recall=cache and partial(cache.recall, case),
+        remember=cache and partial(cache.keep, case),
+    )
+    words = protocol(adapted, stream, fit=fit, epochs=case.epochs, offline=case.when == "offline", reset=case.reset)
+    more = {} if case.momentum is None else {"momentum": f"{case.momentum:g}"}
+    more |= {"training": budget(entry.training)} if entry.training else {}
+    return found, {"model": f"{case.model}, state {case.weights[:12]}", **words, **more}
 
 
-def chosen() -> torch.device:
-    """Return the device that cases are run on: an accelerator where there is one."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-def circumstances(device: torch.device) -> dict[str, object]:
-    """Return the software, the machine, the commit and the time of a result."""
-    software = dict(_versions())
-    now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-    return {"commit": software.pop("commit"), "versions": software, "hardware": hardware(device), "finished": now}
-
-
-@lru_cache(maxsize=1)
-def _versions() -> dict[str, str]:
-    return versions()  # asks git: once a process, and of the code that it began with
-
-
-def _placed(stream: Stream, device: torch.device) -> Iterator[tuple[Tensor, Tensor]]:
-    for x, y in stream:
-        if y is None:
-            raise ValueError(f"{stream.name}: its labels are not known, and a benchmark needs them")
-        yield x.to(device), y
-
-
-def _now(device: torch.device) -> float:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    return time.perf_counter()
-
-
-def _peak(case: Case, model: nn.Module, stream: Stream, device: torch.device) -> int:
+def _measure_peak(case: Case, model: nn.Module, stream: Stream, device: torch.device) -> int:
     bare = tuple(replace(each, sha256="") for each in case.data)
-    same = replace(case, data=bare, fit=None, seed=0, images=min(stream.total, case.batch_size))
-    key = (same, device)
+    size = min(stream.total, case.batch_size)
+    key = (replace(case, data=bare, fit=None, seed=0, images=size), device)
     if key not in _peaks:
-        x, y = next(_placed(stream, device))
-        adapted = build_adapted(case, model)
-        with _quiet(), shown(adapted.engine.method, y):
-            _peaks[key] = measure_peak_memory(adapted, x)
+        batch, adapted = next(iter(stream)), build_adapted(case, model)
+        inputs = call_inputs(map_tensors(batch.inputs, lambda tensor: tensor.to(device)))
+        needs = getattr(adapted.engine.method, "needs", frozenset())
+        with reveal(batch.labels if "labels" in needs else None):
+            _peaks[key] = measure_peak_memory(adapted, inputs)
     return _peaks[key]
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep a batch that was passed over from being remarked on: the protocol counts them."""
+def _ignore_skips() -> Iterator[None]:
+    """Keep a batch that was skipped from being remarked on: the protocol counts them."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "tent: a batch was answered", RuntimeWarning)
         yield

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tent.bench.case import Case
-from tent.bench.execute.methods import METHODS
+from tent.bench.case import METHODS, Case
 from tent.method import Method
 
 

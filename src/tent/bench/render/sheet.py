@@ -3,13 +3,25 @@
 import csv
 import io
 
-from tent.bench.execute.metrics import METRICS
 from tent.bench.read.compute import passes
 from tent.bench.read.grid import Grid
 from tent.bench.result import Result
+from tent.tasks import Classification
 
 SPENT = ("forward", "backward", "training_seconds", "training_forward", "training_backward")
-HEAD = ("suite", "row", "column", "seed", "state", "key", *METRICS, "seconds", "images", *SPENT, "failure")
+HEAD = (
+    "suite",
+    "row",
+    "column",
+    "seed",
+    "state",
+    "key",
+    *Classification.metrics,
+    "seconds",
+    "images",
+    *SPENT,
+    "failure",
+)
 
 
 def sheet(grid: Grid) -> str:
@@ -29,7 +41,7 @@ def _fields(result: Result | None) -> list[object]:
     if result.error is not None:
         blank = ("" for _ in range(len(HEAD) - 7))
         return ["failed", result.case.key(), *blank, " ".join(result.error.split())]
-    numbers = [repr(result.metrics[name]) for name in METRICS]
+    numbers = [repr(result.metrics[name]) for name in Classification.metrics]
     spent, card = passes(result.case, result.images), result.training
     trained = [card.get(name, "") for name in ("seconds", "forward", "backward")]
     own = [repr(result.seconds), result.images, int(spent.forward), int(spent.backward), *trained]
