@@ -63,7 +63,7 @@ def test_a_row_alone_is_not_best(tmp_path: Path) -> None:
 def test_the_best_is_among_rows_that_were_answered_on_the_same_data(tmp_path: Path) -> None:
     store, suite = Store(tmp_path), SUITES["cifar10-c-severities"]
     worse = {"Source": 0.05, "BN": 0.04, "PL": 0.03, "Tent": 0.02, "Tent offline": 0.01}
-    fill(store, suite, (0,), lambda row, column, case: (0.1 * case.data.severity + worse[row.split(",")[0]], 1.0))
+    fill(store, suite, (0,), lambda row, column, case: (0.1 * case.data[0].severity + worse[row.split(",")[0]], 1.0))
     made = table(read(suite, store.all()))
     bold = {line.head for line in made.lines if all(piece.bold for piece in line.pieces)}
     assert bold == {f"Tent offline, severity {i}" for i in range(1, 6)}
@@ -210,7 +210,7 @@ def test_terms_are_common_by_row_by_column_or_neither(tmp_path: Path) -> None:
         replace(
             result(cell.case, 0.5),
             protocol={
-                name: text.format(seed=cell.case.seed, column=cell.column, row=cell.row, length=cell.case.data.name)
+                name: text.format(seed=cell.case.seed, column=cell.column, row=cell.row, length=cell.case.data[0].name)
                 for name, text in words.items()
             },
         )

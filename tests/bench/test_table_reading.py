@@ -126,7 +126,7 @@ def test_a_hash_that_one_suite_needs_does_not_stop_another(tmp_path: Path) -> No
         store.put(result(cell.case.pin(OTHER, (DATA,)), 0.5))
     for cell in second.cells((0,), None):
         if cell.case.model == "net-7":
-            store.put(result(cell.case.pinned("c3" * 32, DATA), 0.5))
+            store.put(result(cell.case.pin("c3" * 32, (DATA,)), 0.5))
     with pytest.raises(ValueError, match="2 different weights"):
         grids([first, second], store.all())
     found = grids([first, second], store.all(), ("a1",))
