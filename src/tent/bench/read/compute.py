@@ -50,7 +50,7 @@ def _answered(case: Case, images: int) -> Passes:
     if method.loss is Method.loss:  # nothing is learnt from a batch
         return Passes(images + learnt * case.epochs if case.when == "offline" else learnt * case.epochs, 0)
     # online, the pass that is learnt from answers too; but not after the update, and not where it is of other inputs
-    own = case.when != "offline" and (case.answers or method.answers) == "before" and method.own_pass
+    own = case.when != "offline" and (case.answers or method.answers) == "before" and method.uses_pass
     answer = 0 if own else images
     steps = learnt * case.epochs * case.steps * int(case.options.get("copies", 1))
     return Passes(steps + answer, steps)
