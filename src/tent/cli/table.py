@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tent.cli.bench import numbers
+from tent.cli.bench import parse_seeds
 
 if TYPE_CHECKING:
     from tent.bench.read.grid import Grid
@@ -59,7 +59,7 @@ def load_grid(
 
     chosen = named(suite)
     query = Query(
-        seeds=() if seeds is None else tuple(numbers(seeds)),
+        seeds=() if seeds is None else tuple(parse_seeds(seeds)),
         limit=limit,
         hashes=tuple(weights or ()),
         model=model or "",
