@@ -22,7 +22,7 @@ def plain(case: Case) -> float:
     """Return the error of a loop that does nothing but adapt, answer and count."""
     entry = entry_of(case.model)
     adapted, wrong, total = adapted_of(case, entry.model), 0, 0
-    for x, y in stream_of(case, case.data, entry):
+    for x, y, _ in stream_of(case, case.data, entry):
         if y is None:
             raise ValueError("these images have labels")
         wrong += int((adapted(x).argmax(1) != y).sum())

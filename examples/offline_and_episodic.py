@@ -15,13 +15,13 @@ images = ArrayImages("fog", corrupt(np.asarray(clean.fetch(first)), "fog", 5), c
 
 
 def error(adapted: tent.Adapted, batch_size: int, count: int) -> float:
-    stream = Stream(images, batch_size, seed=0, preprocess=entry.preprocess).first(count)
-    return sum(int((adapted(x).argmax(1) != y).sum()) for x, y in stream) / count
+    stream = Stream(images, batch_size, preprocess=entry.preprocess).first(count)
+    return sum(int((adapted(x).argmax(1) != y).sum()) for x, y, _ in stream) / count
 
 
 print(f"source    {error(tent.adapt(entry.model, tent.Source()), 100, 400):.1%}")
 print(f"online    {error(tent.adapt(entry.model), 100, 400):.1%}")
-offline = tent.adapt(entry.model).fit(Stream(images, 100, seed=0, preprocess=entry.preprocess), epochs=3)
+offline = tent.adapt(entry.model).fit(Stream(images, 100, preprocess=entry.preprocess), epochs=3)
 with offline.paused():
     print(f"offline   {error(offline, 100, 400):.1%}")
 episodic = tent.adapt(entry.model, episodic=True, steps=5, stats=tent.norm.Prior(8))

@@ -4,6 +4,7 @@ import pytest
 
 from tent.data import Preprocess, Stream, load
 from tent.data.folder import decoded
+from tent.data.order import Stored
 
 
 def flat(images, n):
@@ -35,10 +36,10 @@ def test_images_are_decoded_to_their_pixels(classes):
 
 
 def test_a_stream_of_images_of_all_sizes(classes):
-    stream = Stream(load(f"folder:{classes}"), 3, None, Preprocess(8, 6))
-    assert [tuple(x.shape) for x, _ in stream] == [(3, 3, 6, 6), (1, 3, 6, 6)]
+    stream = Stream(load(f"folder:{classes}"), 3, Stored(), Preprocess(8, 6))
+    assert [tuple(x.shape) for x, _, _ in stream] == [(3, 3, 6, 6), (1, 3, 6, 6)]
     with pytest.raises(ValueError, match="give the preprocessing a size"):
-        list(Stream(load(f"folder:{classes}"), 3, None))
+        list(Stream(load(f"folder:{classes}"), 3, Stored()))
 
 
 def test_numbered_folders_count_as_numbers(tmp_path):
@@ -61,7 +62,7 @@ def test_images_right_in_the_folder_have_no_labels(tmp_path):
     images = load(f"folder:{tmp_path}")
     assert flat(images, 2) == ["a.jpg", "b.png"]
     assert images.labels is None
-    assert [y for _, y in Stream(images, 2)] == [None]
+    assert [y for _, y, _ in Stream(images, 2)] == [None]
 
 
 def test_labels_can_be_left_out(classes):

@@ -14,7 +14,7 @@ def test_a_torchvision_set_by_the_name_of_its_class(root):
     assert len(images) == 12
     assert images.fetch(np.array([3]))[0].shape == (8, 9, 3)
     assert images.where(3) == "torchvision FakeData test[3]"
-    x, y = next(iter(Stream(images, 5, preprocess=Preprocess(8, 8))))
+    x, y, _ = next(iter(Stream(images, 5, preprocess=Preprocess(8, 8))))
     assert x.shape == (5, 3, 8, 8)
     assert y.tolist() == images.labels[np.random.default_rng(0).permutation(12)[:5]].tolist()
     assert len(images.sha256) == 64

@@ -54,7 +54,7 @@ def test_memory_beyond_the_mapped_file_is_a_batch(large, tmp_path):
 
 def test_the_stream_keeps_no_batch_that_it_handed_out(large):
     alive: list[weakref.ref[torch.Tensor]] = []
-    for x, _ in Stream(large, 128):
+    for x, _, _ in Stream(large, 128):
         alive = [each for each in alive if each() is not None]
         assert len(alive) <= 1  # the loop's own, until the name is bound anew
         alive.append(weakref.ref(x))

@@ -17,7 +17,7 @@ from tent.data.arrays import ArrayImages
 from tent.data.sample import sample
 from tent.models import NETWORKS
 from tent.train import Recipe
-from tent.train.error import clean_error
+from tent.train.job import clean_error
 from tent.train.source import labelled, pixels_of
 
 WEIGHTS = Path(tent.models.__file__).parent / "weights"

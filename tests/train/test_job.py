@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 from tent.data import Preprocess
 from tent.models import r26
 from tent.train import Recipe, train
-from tent.train.error import clean_error
 from tent.train.folder import alone
+from tent.train.job import clean_error
 from tent.train.source import labelled
 
 RECIPE = Recipe("r26", "cifar10", epochs=1, batch=32, precision="float32")

@@ -11,7 +11,7 @@ from tent.data import Preprocess
 from tent.data.resized import Resized
 from tent.models import r26
 from tent.train import CrossEntropy, Recipe, train
-from tent.train.error import clean_error
+from tent.train.job import clean_error
 from tent.train.source import labelled, normalisation, sized
 
 CHOICES = {"epochs": 1, "batch": 32, "precision": "float32"}

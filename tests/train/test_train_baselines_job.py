@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 from tent.data import Preprocess
 from tent.models import NETWORKS, r26
 from tent.train import RG, TTT, UDASS, CrossEntropy, Recipe, train
-from tent.train.error import clean_error
+from tent.train.job import clean_error
 from tent.train.source import labelled
 
 CHOICES = {"epochs": 2, "batch": 32, "precision": "float32"}

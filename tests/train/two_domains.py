@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from tent.data import Images
 from tent.data.arrays import ArrayImages
-from tent.train.error import clean_error
+from tent.train.job import clean_error
 from tent.train.loop import Training
 from tent.train.objective import Objective
 from tent.train.recipe import Recipe

@@ -13,6 +13,7 @@ from tent.apps.predictions import FORMATS, write_predictions
 from tent.apps.run_plot import plot
 from tent.data import Stream, load
 from tent.data.images import Images
+from tent.data.order import Shuffled, Stored
 from tent.files import atomic_write
 from tent.method import Answers, Method
 from tent.models import zoo
@@ -72,7 +73,8 @@ class Job:
     def stream(self, entry: Entry) -> Stream:
         """Return the batches, prepared as the model wants them."""
         size = self.batch or (1 if self.episodic else 128)
-        stream = Stream(images_of(self.data, dict(self.options or {})), size, self.shuffle, entry.preprocess)
+        order = Stored() if self.shuffle is None else Shuffled(self.shuffle)
+        stream = Stream(images_of(self.data, dict(self.options or {})), size, order, entry.preprocess)
         return stream.first(min(self.limit, stream.total)) if self.limit else stream
 
     def adapted(self, entry: Entry) -> Adapted:

@@ -18,7 +18,7 @@ def record(entry: Entry, adapted: Adapted, stream: Stream, epochs: int, track: T
     for epoch in range(epochs):
         adapted.fit(track(stream, f"learning, epoch {epoch + 1} of {epochs}", len(stream)))
     source, kept = adapt(entry.model, Source()), None
-    for x, y in track(stream, "answering" if epochs else "adapting", len(stream)):
+    for x, y, _ in track(stream, "answering" if epochs else "adapting", len(stream)):
         before = find_logits(source(x), ((x,), {}))
         kept = kept or Record(_names(entry, stream, before.shape[1]))
         if epochs:

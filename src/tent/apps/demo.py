@@ -11,6 +11,7 @@ from tent.apps.adaptation import Track
 from tent.data.arrays import ArrayImages
 from tent.data.corruptions import BENCHMARK, corrupt
 from tent.data.images import Pixels
+from tent.data.order import Shuffled
 from tent.data.sample import sample
 from tent.data.stream import Stream
 from tent.methods import BN, Source, Tent
@@ -55,18 +56,18 @@ def demo(track: Track, seed: int = 0, types: Sequence[str] = FIVE) -> Shown:
     for kind in types:
         damaged = corrupt(np.asarray(pixels), kind, SEVERITY, seed=seed)
         images = ArrayImages(f"{clean.name}, {kind} {SEVERITY}", damaged, clean.labels, 10, clean.class_names)
-        stream = Stream(images, BATCH, seed, entry.preprocess)
+        stream = Stream(images, BATCH, Shuffled(seed), entry.preprocess)
         runs = {name: adapt(entry.model, method, lr=LR) for name, method in METHODS.items()}
         found: dict[str, list[NDArray[np.int64]]] = {name: [] for name in runs}
         labels = []
-        for x, y in track(stream, kind.replace("_", " "), len(stream)):
+        for x, y, _ in track(stream, kind.replace("_", " "), len(stream)):
             for name, run in runs.items():
                 found[name].append(run(x).argmax(1).numpy())
             labels.append(y.numpy() if y is not None else np.empty(0, np.int64))
         for name, parts in found.items():
             shown.answers[name][kind] = np.concatenate(parts)
         shown.labels[kind] = np.concatenate(labels)
-        shown.images[kind] = damaged[stream.order[:BATCH]]
+        shown.images[kind] = damaged[stream.indices[:BATCH]]
     shown.protocol = (
         f"R-26, {clean.name} ({len(clean):,} images), severity {SEVERITY}, batches of {BATCH} shuffled by seed {seed}, "
         f"online, reset between types, answers before the update, Adam {LR:g}"

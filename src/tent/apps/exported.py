@@ -25,7 +25,7 @@ def format_of(path: Path) -> str:
 def baked_to(adapted: Adapted, stream: Stream, path: Path) -> None:
     """Fold in the statistics of the stream's first batches, and export for batches of any size."""
     model = adapted.baked(itertools.islice(stream, BATCHES))
-    x, _ = next(iter(stream))
+    x = next(iter(stream)).inputs
     x = x if len(x) > 1 else torch.cat([x, x])  # one image would make the size of a batch a constant
     n = torch.export.Dim("batch", min=1)
     with atomic_write(path) as beside, warnings.catch_warnings():

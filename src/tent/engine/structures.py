@@ -107,3 +107,10 @@ def batch_inputs(batch: Any) -> Inputs:
         first = batch[0]
         return (tuple(first) if isinstance(first, tuple | list) else (first,)), {}
     return (batch,), {}
+
+
+def call_inputs(inputs: Any) -> Inputs:
+    """Return the arguments that a model is called with: a tensor, a tuple of positional ones or a mapping by name."""
+    if isinstance(inputs, Mapping):
+        return (), {str(name): value for name, value in inputs.items()}
+    return (tuple(inputs), {}) if isinstance(inputs, tuple | list) else ((inputs,), {})

@@ -5,12 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
+from tent.data import Images, Preprocess, Stream
+from tent.data.order import Stored
+from tent.evaluate import evaluate
 from tent.models import NETWORKS
 from tent.models.carded import CHECKPOINT
+from tent.tasks import Classification
 from tent.train import card
 from tent.train.domains import Domains, opened
-from tent.train.error import clean_error
 from tent.train.folder import alone, left_in
 from tent.train.loop import Training, run
 from tent.train.objective import CrossEntropy, Objective
@@ -143,3 +147,8 @@ def target_error(training: Training, domains: Domains) -> dict[str, Any]:
         return {}
     error = clean_error(training.model, test, training.preprocess)
     return {"target_test_set": test.name, "target_test_images": len(test), "target_error": error}
+
+
+def clean_error(model: nn.Module, data: Images, preprocess: Preprocess) -> float:
+    """Return the share of a set that the model, in eval mode and unadapted, gets wrong."""
+    return evaluate(model, Stream(data, 500, Stored(), preprocess), Classification()).metrics["error"]

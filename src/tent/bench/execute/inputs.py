@@ -13,6 +13,7 @@ from tent.bench.case import Case, Data
 from tent.data import place
 from tent.data.images import Each, Images, Pixels
 from tent.data.load import load
+from tent.data.order import Order, Shuffled, Stored
 from tent.data.stream import Stream
 from tent.delta import fingerprint
 from tent.models import zoo
@@ -59,14 +60,13 @@ def count(case: Case) -> int:
 
 def stream_of(case: Case, data: Data, entry: Entry) -> Stream:
     """Return the batches of a case's data, in the order of its seed, prepared as the model wants them."""
-    images, seed, preprocess = images_of(data), None, entry.preprocess
+    images, preprocess = images_of(data), entry.preprocess
+    order: Order = Shuffled(case.seed)
     if data.size is not None:
         preprocess = replace(preprocess, size=(data.size, data.size), crop=None, interpolation="bilinear")
-    if data.part is None:
-        seed = case.seed
-    else:
-        images = Part(images, case.seed, *data.part)
-    stream = Stream(images, case.batch_size, seed, preprocess)
+    if data.part is not None:
+        images, order = Part(images, case.seed, *data.part), Stored()
+    stream = Stream(images, case.batch_size, order, preprocess)
     return stream.first(case.images) if case.images and case.images < stream.total else stream
 
 

@@ -119,7 +119,7 @@ def _versions() -> dict[str, str]:
 
 
 def _placed(stream: Stream, device: torch.device) -> Iterator[tuple[Tensor, Tensor]]:
-    for x, y in stream:
+    for x, y, _ in stream:
         if y is None:
             raise ValueError(f"{stream.name}: its labels are not known, and a benchmark needs them")
         yield x.to(device), y
