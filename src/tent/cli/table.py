@@ -17,6 +17,7 @@ Store = Annotated[Path, typer.Option(help="Folder of results, one file a case.")
 Seeds = Annotated[str | None, typer.Option(help="Seeds, with commas; all that have results unless given.")]
 Limit = Annotated[int | None, typer.Option(help="Results that were made with this --limit.", min=1)]
 Model = Annotated[str | None, typer.Option(help="Results of this model in place of the suite's own.")]
+Method = Annotated[str | None, typer.Option(help="Rows of this method beside Tent's, as `tent bench --method` ran it.")]
 Weights = Annotated[
     list[str] | None, typer.Option(help="How the hash of the weights begins, if there are several; may be repeated.")
 ]
@@ -32,6 +33,7 @@ def table(
     weights: Weights = None,
     limit: Limit = None,
     model: Model = None,
+    method: Method = None,
     compute: Annotated[bool, typer.Option("--compute", help=COMPUTE)] = False,
 ) -> None:
     """Show a suite's results as a table, ours beside the paper's; no model is run."""
@@ -41,7 +43,7 @@ def table(
     from tent.bench.render.layout import build_table
     from tent.bench.render.terminal import to_terminal
 
-    grid = load_grid(suite, store, seeds=seeds, weights=weights, limit=limit, model=model)
+    grid = load_grid(suite, store, seeds=seeds, weights=weights, limit=limit, model=model, method=method)
     built = build_cost_table(grid) if compute else build_table(grid)
     console = Console()
     console.print(to_terminal(built, console.width))
@@ -51,7 +53,14 @@ def table(
 
 
 def load_grid(
-    suite: str, store: Path, *, seeds: str | None, weights: list[str] | None, limit: int | None, model: str | None
+    suite: str,
+    store: Path,
+    *,
+    seeds: str | None,
+    weights: list[str] | None,
+    limit: int | None,
+    model: str | None,
+    method: str | None,
 ) -> "Grid":
     """Return a suite's grid from a store; what is damaged there is said and skipped."""
     from tent.bench.read.query import Query, open_results, read_grid
@@ -63,6 +72,7 @@ def load_grid(
         limit=limit,
         hashes=tuple(weights or ()),
         model=model or "",
+        method=method or "",
     )
     results, warnings = open_results(store)
     for line in warnings:

@@ -70,18 +70,23 @@ class Grid:
     means: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # title -> columns, where a mean says something
     limit: int | None = None  # images of each stream, where that is not the suite's own choice
     model: str = ""  # that took the place of the suite's own
+    method: str = ""  # that was added to the suite
 
     @property
     def file_name(self) -> str:
         """What its files are called, without their endings."""
-        model = f"-{re.sub(r'[^A-Za-z0-9]+', '-', self.model)}" if self.model else ""
-        return self.name + model + ("" if self.limit is None else f"-limit-{self.limit}")
+        changes = (self.model, self.method, "" if self.limit is None else f"limit-{self.limit}")
+        return "-".join((self.name, *(re.sub(r"[^A-Za-z0-9]+", "-", change) for change in changes if change)))
 
     @property
     def heading(self) -> str:
         """The suite's title, and in what this table is not the suite's own."""
-        model = f", model {self.model}" if self.model else ""
-        return self.title + model + ("" if self.limit is None else f", the first {self.limit:,} images of each stream")
+        changes = (
+            f"model {self.model}" if self.model else "",
+            f"with {self.method}" if self.method else "",
+            "" if self.limit is None else f"the first {self.limit:,} images of each stream",
+        )
+        return ", ".join((self.title, *(change for change in changes if change)))
 
     @property
     def metric(self) -> Metric:

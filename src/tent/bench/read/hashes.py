@@ -17,13 +17,14 @@ def resolve_hashes(suite: str, results: CaseResults, prefixes: Sequence[str]) ->
         if not any(value.startswith(prefix) for value in known):
             weights = sorted({result.case.weights[:12] for result in _each(results) if result.case.weights})
             raise ValueError(f"{suite}: no results of weights {prefix}; the store has {', '.join(weights) or 'none'}")
-    results = _select(suite, results, "weights", _weight_hashes, prefixes)
-    return _select(suite, results, "data", _data_hashes, prefixes)
+    for kind, hashes in KINDS.items():
+        results = _select(suite, results, kind, hashes, prefixes)
+    return results
 
 
 def all_hashes(case: Case) -> set[str]:
-    """Return every hash that a case is tied to: of its weights, and of its data."""
-    return {value for _, value in (*_weight_hashes(case), *_data_hashes(case)) if value}
+    """Return every hash that a case is tied to: of its weights, its data, and the user's own files."""
+    return {value for hashes in KINDS.values() for _, value in hashes(case) if value}
 
 
 def _select(
@@ -59,9 +60,16 @@ def _data_hashes(case: Case) -> Hashes:
     return [(_describe(data), data.sha256) for data in (*case.data, *([case.fit] if case.fit else []))]
 
 
+def _code_hashes(case: Case) -> Hashes:
+    return [(file, case.code.get(what, "")) for what, file in case.files.items()]
+
+
 def _describe(data: Data) -> str:
     return " ".join(str(value) for value in replace(data, sha256="", part=None, size=None).to_json().values())
 
 
 def _each(results: CaseResults) -> Iterator[Result]:
     return (result for own in results.values() for result in own)
+
+
+KINDS = {"weights": _weight_hashes, "data": _data_hashes, "code": _code_hashes}

@@ -20,6 +20,12 @@ class Query:
     limit: int | None = None  # images a stream, as `tent bench --limit` was given
     hashes: tuple[str, ...] = ()  # how the hash of the weights (or of the data) begins, where there are several
     model: str = ""  # that took the place of the suite's own
+    method: str = ""  # that was added to the suite
+
+    def apply(self, suite: Suite) -> Suite:
+        """Return the suite with this model in place of its own, and with rows of this method."""
+        suite = suite.with_model(self.model) if self.model else suite
+        return suite.with_method(self.method) if self.method else suite
 
 
 def open_results(folder: Path) -> tuple[list[Result], list[str]]:
@@ -43,7 +49,7 @@ def read_grid(suite: Suite, results: Iterable[Result], query: Query | None = Non
     query, by_case = query or Query(), group_by_case(results)
     if suite.cells((0,), query.limit) == suite.cells((0,), None):
         query = replace(query, limit=None)  # more images than the suite asks for
-    suite = suite.with_model(query.model) if query.model else suite
+    suite = query.apply(suite)
     cases = stored_cases(suite, by_case, query.limit, query.seeds)
     if not cases:
         raise ValueError(_explain_nothing(suite, by_case, query))
@@ -84,23 +90,43 @@ def read_grids(suites: Iterable[Suite], results: Sequence[Result], hashes: tuple
     Suites share cases, so what one has may stand in others too: a suite at its own size and with its own model comes
     before others, and one that has nothing but what those before it show is left out.
     """
-    by_case, suites = group_by_case(results), list(suites)
-    models = sorted({case.model for case in by_case})
-    limits = sorted({case.images for case in by_case if case.images is not None})
-    tries: list[tuple[Suite, str, int | None]] = [(suite, "", None) for suite in suites]
-    tries += [(suite, model, None) for suite in suites for model in models if model != suite.model]
-    tries += [(suite, model, limit) for limit in limits for suite, model, _ in list(tries)]
+    by_case = group_by_case(results)
     grids: list[Grid] = []
     seen: set[Case] = set()
-    for suite, model, limit in tries:
-        cases = stored_cases(suite.with_model(model) if model else suite, by_case, limit)
+    for suite, query in _possible_tables(suites, by_case):
+        cases = stored_cases(query.apply(suite), by_case, query.limit)
         if cases - seen:
             # a hash that was picked for one suite may be none of another's
             known = {value for case in cases for result in by_case[case] for value in all_hashes(result.case)}
             own = tuple(prefix for prefix in hashes if any(value.startswith(prefix) for value in known))
-            grids.append(read_grid(suite, results, Query(limit=limit, hashes=own, model=model)))
+            grids.append(read_grid(suite, results, replace(query, hashes=own)))
             seen |= cases
     return grids
+
+
+def _possible_tables(suites: Iterable[Suite], by_case: CaseResults) -> list[tuple[Suite, Query]]:
+    changes = [
+        *((model, "") for model in sorted({case.model for case in by_case})),
+        *(("", method) for method in sorted({case.method for case in by_case})),
+        *sorted({(case.model, case.method) for case in by_case if "method" in case.files}),
+    ]
+    limits = (None, *sorted({case.images for case in by_case if case.images is not None}))
+    tables = [(suite, Query()) for suite in suites]
+    tables += [
+        (suite, Query(model=model, method=method))
+        for suite, _ in list(tables)
+        for model, method in changes
+        if model != suite.model and (not method or _has_place(suite, method))
+    ]
+    return [(suite, replace(query, limit=limit)) for limit in limits for suite, query in tables]
+
+
+def _has_place(suite: Suite, method: str) -> bool:
+    try:
+        suite.with_method(method)
+    except ValueError:
+        return False
+    return True
 
 
 def _grid(suite: Suite, cells: Sequence[Cell], chosen: CaseResults, query: Query) -> Grid:
@@ -121,6 +147,7 @@ def _grid(suite: Suite, cells: Sequence[Cell], chosen: CaseResults, query: Query
         means=suite.means,
         limit=query.limit,
         model=query.model,
+        method=query.method,
     )
 
 

@@ -8,7 +8,7 @@ from tent.bench.read.grid import Entry, Grid, Summary, display_name
 from tent.bench.read.metric import Metric
 from tent.bench.read.provenance import read_provenance
 from tent.bench.read.training import budget, is_baseline
-from tent.bench.render.table import Field, Line, Table
+from tent.bench.render.table import Field, Kind, Line, Table
 
 WIDE = 6  # a table of more columns than rows, and of more than this, is read down its columns
 
@@ -65,7 +65,7 @@ def _field(grid: Grid, row: str, column: str, notes: list[str]) -> Field:
     if entry.missing_seeds and (said or value is not None):
         said.append(f"{_seeds(entry.missing_seeds)} missing")
     if value is None:
-        kind = "failed" if entry.failures else "missing"
+        kind: Kind = "failed" if entry.failures else "missing"
         return Field(kind, kind, notes=_number_notes(notes, said))
     return _number(grid.metric, value, _number_notes(notes, [*said, *_budgets([entry])]))
 
