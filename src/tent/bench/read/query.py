@@ -70,7 +70,7 @@ def group_by_case(results: Iterable[Result]) -> CaseResults:
 def stored_cases(suite: Suite, by_case: CaseResults, limit: int | None = None, seeds: Sequence[int] = ()) -> set[Case]:
     """Return the cases of a suite that a store has results of, of these seeds or of any."""
     seeds = seeds or sorted({case.seed for case in by_case})
-    return {case for case in (cell.case.unpin() for cell in suite.cells(seeds, limit)) if case in by_case}
+    return {cell.case for cell in suite.cells(seeds, limit)} & set(by_case)
 
 
 def stored_limits(suite: Suite, by_case: CaseResults) -> list[int | None]:
@@ -92,15 +92,17 @@ def read_grids(suites: Iterable[Suite], results: Sequence[Result], hashes: tuple
     """
     by_case = group_by_case(results)
     grids: list[Grid] = []
-    seen: set[Case] = set()
+    unseen = set(by_case)
     for suite, query in _possible_tables(suites, by_case):
+        if not any(query.model in ("", case.model) and query.method in ("", case.method) for case in unseen):
+            continue  # it has nothing that a suite of its own has not shown
         cases = stored_cases(query.apply(suite), by_case, query.limit)
-        if cases - seen:
+        if cases & unseen:
             # a hash that was picked for one suite may be none of another's
             known = {value for case in cases for result in by_case[case] for value in all_hashes(result.case)}
             own = tuple(prefix for prefix in hashes if any(value.startswith(prefix) for value in known))
             grids.append(read_grid(suite, results, replace(query, hashes=own)))
-            seen |= cases
+            unseen -= {named for case in cases for result in by_case[case] for named in result.suite_cases}
     return grids
 
 
@@ -133,9 +135,9 @@ def _grid(suite: Suite, cells: Sequence[Cell], chosen: CaseResults, query: Query
     results: dict[tuple[str, str], dict[int, Result | None]] = {}
     cases: dict[tuple[str, str], Case] = {}
     for cell in cells:
-        case, place = cell.case.unpin(), (cell.row, cell.column)
-        results.setdefault(place, {})[case.seed] = _latest(chosen.get(case, []))
-        cases.setdefault(place, case)
+        place = cell.row, cell.column
+        results.setdefault(place, {})[cell.case.seed] = _latest(chosen.get(cell.case, []))
+        cases.setdefault(place, cell.case)
     entries = {place: Entry(cases[place], own) for place, own in results.items()}
     return Grid(
         name=suite.name,
