@@ -7,8 +7,8 @@ import pytest
 import tiny
 
 from tent.adapted import Adapted
-from tent.bench.execute.adapted_cache import Lessons
-from tent.bench.execute.run import run
+from tent.bench.execute.adapted_cache import AdaptedCache
+from tent.bench.execute.run_case import run_case
 
 
 @pytest.fixture
@@ -29,12 +29,12 @@ def fits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_offline_goes_on_from_what_online_has_learnt(folder: Path, fits: list[int], epochs: int) -> None:
     online = tiny.case(folder, epochs=epochs, lr=0.05)
     offline = replace(online, when="offline")
-    alone = run(offline)
+    alone = run_case(offline)
     fits.clear()
-    lessons = Lessons(folder / ".learnt")
-    first = run(online, lessons=lessons)
+    cache = AdaptedCache(folder / ".learnt")
+    first = run_case(online, cache=cache)
     fits.clear()
-    shared = run(offline, lessons=lessons)
+    shared = run_case(offline, cache=cache)
     assert not fits
     assert shared.metrics == alone.metrics
     assert shared.protocol == alone.protocol
@@ -42,25 +42,27 @@ def test_offline_goes_on_from_what_online_has_learnt(folder: Path, fits: list[in
 
 
 def test_another_case_learns_for_itself(folder: Path, fits: list[int]) -> None:
-    lessons = Lessons(folder / ".learnt")
-    run(tiny.case(folder, lr=0.05), lessons=lessons)
+    cache = AdaptedCache(folder / ".learnt")
+    run_case(tiny.case(folder, lr=0.05), cache=cache)
     for change in ({"lr": 0.1}, {"seed": 1}, {"epochs": 2}, {"method": "pl"}, {"batch_size": 8}):
         fits.clear()
-        run(replace(tiny.case(folder, lr=0.05), when="offline", **change), lessons=lessons)
+        run_case(replace(tiny.case(folder, lr=0.05), when="offline", **change), cache=cache)
         assert fits, change
 
 
 def test_a_damaged_lesson_is_learnt_again(folder: Path, fits: list[int]) -> None:
-    lessons = Lessons(folder / ".learnt")
+    cache = AdaptedCache(folder / ".learnt")
     case = tiny.case(folder, lr=0.05)
-    run(case, lessons=lessons)
+    run_case(case, cache=cache)
     (file,) = (folder / ".learnt").iterdir()
     file.write_bytes(b"half a fi")
     fits.clear()
-    assert run(replace(case, when="offline"), lessons=lessons).metrics == run(replace(case, when="offline")).metrics
+    assert (
+        run_case(replace(case, when="offline"), cache=cache).metrics == run_case(replace(case, when="offline")).metrics
+    )
     assert fits
 
 
 def test_a_case_that_learns_nothing_leaves_nothing(folder: Path) -> None:
-    run(tiny.case(folder, method="bn"), lessons=Lessons(folder / ".learnt"))
+    run_case(tiny.case(folder, method="bn"), cache=AdaptedCache(folder / ".learnt"))
     assert not (folder / ".learnt").exists()

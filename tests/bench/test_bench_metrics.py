@@ -8,7 +8,6 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tent.bench.execute.metrics import METRICS, by_batch, cross_entropy, ece, entropy, error, measured
 
 # probabilities (3/4, 1/4), (1/2, 1/2) and (1/10, 9/10): a right answer, a tie (the first), and a wrong one

@@ -10,7 +10,7 @@ from tent.bench.case import Case, Data
 from tent.bench.result import Result
 from tent.bench.store import Store
 
-CASE = Case("m", Data("mnist"), "tent", lr=1e-3, note={"on": ["a", "b"]})
+CASE = Case("m", Data("mnist"), "tent", lr=1e-3, options={"on": ["a", "b"]})
 RESULT = Result(
     CASE, {"error": 0.25}, {"error": [0.5, 0.0]}, 2.0, 4.0, 100, 8, {"order": "as [stored]"}, finished="now"
 )
@@ -105,7 +105,7 @@ def test_two_cannot_run_a_case_at_once_but_other_cases(store: Store) -> None:
 
 def test_a_success_takes_the_place_of_a_failure_from_before_the_hashes_were_known(store: Store) -> None:
     store.put(replace(RESULT, metrics={}, error="no model 'm'"))
-    store.put(replace(RESULT, case=CASE.pinned("weights", "data")))
+    store.put(replace(RESULT, case=CASE.pin("weights", ("data",))))
     assert [result.error for result in store.all()] == [None]
 
 

@@ -11,7 +11,7 @@ from command import tent
 from readings import TRAINING, fill, kept, result
 
 from tent.bench.case import Case, Data
-from tent.bench.execute.run import run
+from tent.bench.execute.run_case import run_case
 from tent.bench.read.compute import passes
 from tent.bench.read.reading import read
 from tent.bench.read.training import budget
@@ -19,8 +19,7 @@ from tent.bench.render.caption import caption, remarks
 from tent.bench.render.table import Table, table
 from tent.bench.result import Result
 from tent.bench.schedule.board import Board
-from tent.bench.schedule.plan import plan
-from tent.bench.schedule.untrained import what_to_train
+from tent.bench.schedule.plan import describe_untrained, make_plan
 from tent.bench.schedule.workers import work
 from tent.bench.store import Store
 from tent.bench.suite import Cell, Suite
@@ -62,7 +61,7 @@ def suite() -> Suite:
 
 
 def worked(data: Path) -> Board:
-    board = Board(plan(suite(), (0,)), Store(data / "results"))
+    board = Board(make_plan(suite(), (0,)), Store(data / "results"))
     work(board, lambda board, ended: None)
     return board
 
@@ -108,7 +107,7 @@ def test_a_trained_row_carries_its_budget_in_its_note(data: Path) -> None:
         {"answers": "before"},
         {"steps": 2, "epochs": 2},
         {"when": "offline"},
-        {"when": "episodic", "batch_size": 1, "images": 3, "options": {"copies": 4}},
+        {"reset": "batch", "batch_size": 1, "images": 3, "options": {"copies": 4}},
     ],
 )
 def test_test_time_training_runs_and_takes_as_many_images_as_are_counted(
@@ -119,11 +118,11 @@ def test_test_time_training_runs_and_takes_as_many_images_as_are_counted(
     case = replace(Case("trained:ttt-cifar10", Data("usps"), "ttt", answers="after", batch_size=10), **changes)
     seen: list[int] = []
     plain = RotationResNet.forward
-    monkeypatch.setattr("tent.bench.execute.run._peak", lambda *_: 0)  # which makes a step of its own
+    monkeypatch.setattr("tent.bench.execute.run_case._measure_peak", lambda *_: 0)  # which makes a step of its own
     monkeypatch.setattr(
         RotationResNet, "forward", lambda self, x, head="classes": (seen.append(len(x)), plain(self, x, head))[1]
     )
-    result = run(case)
+    result = run_case(case)
     assert result.training["method"] == "ttt"
     assert sum(seen) == passes(case, result.images).forward
     assert result.protocol["optimizer"] == "SGD"
@@ -131,15 +130,15 @@ def test_test_time_training_runs_and_takes_as_many_images_as_are_counted(
 
 def test_a_model_that_was_asked_for_has_to_be_there(data: Path) -> None:
     with pytest.raises(ValueError, match="trained:mine: there is no such training"):
-        plan(suite().with_model("trained:mine"), (0,))
+        make_plan(suite().with_model("trained:mine"), (0,))
     trained(data)
     (data / "models" / NAME / "model.safetensors").write_bytes(b"half")
     board = worked(data)
-    assert [(task.row, "not a whole file of weights" in why) for task, why in board.failed] == [("RG", True)]
+    assert [(job.row, "not a whole file of weights" in why) for job, why in board.failed] == [("RG", True)]
 
 
 def test_what_to_train_is_one_line() -> None:
-    line = what_to_train([cell for cell in SUITES["cifar10-c"].cells((0,), None) if "trained:" in cell.case.model])
+    line = describe_untrained([cell for cell in SUITES["cifar10-c"].cells((0,), None) if "trained:" in cell.case.model])
     assert line.startswith(
         "23 cases wait for 9 trainings: RG, UDA-SS on gaussian noise, defocus blur, fog, jpeg compression; TTT on "
     )
@@ -147,7 +146,7 @@ def test_what_to_train_is_one_line() -> None:
         "; train each, such as: tent train --model r26 --method rg --source cifar10 --target cifar10-c:gaussian_noise:5"
     )
     assert "\n" not in line
-    one = what_to_train(
+    one = describe_untrained(
         [cell for cell in SUITES["digits"].cells((0,), None) if cell.case.model.endswith("rg-svhn-usps")]
     )
     assert one == (
