@@ -262,6 +262,28 @@ def test_a_choice_is_made_by_its_rule_and_put_on_record(folder: Path, workers: i
     assert (again.before, again.over) == (len(results), True)
 
 
+def test_a_choice_goes_on_record_where_its_case_was_run_before(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(folder / "results")
+    suite = choosing(folder)
+    (cell,) = suite.cells((0,), None)
+    for threshold in THRESHOLDS:  # as someone did who chose by hand
+        store.put(run_case(cell.case.decide("threshold", threshold)))
+    work(Board(make_plan(suite, (0,)), store), lambda board, ended: None)
+    (chosen,) = [each for each in store.all() if each.choices]
+    assert cell.case in chosen.suite_cases
+    assert chosen.protocol["choice of threshold"]
+    assert len(store.all()) == 2 * len(THRESHOLDS)  # nothing was run twice
+
+
+def test_other_words_for_a_rule_make_no_other_case(folder: Path) -> None:
+    store, suite = Store(folder / "results"), choosing(folder)
+    work(Board(make_plan(suite, (0,)), store), lambda board, ended: None)
+    assert suite.choice is not None
+    said = replace(suite, choice=replace(suite.choice, how={"rule": "the lowest error, on average"}))
+    board = Board(make_plan(said, (0,)), store)
+    assert (board.before, board.over) == (len(THRESHOLDS) + 1, True)
+
+
 def test_where_a_candidate_fails_what_waits_for_it_fails(folder: Path) -> None:
     store = Store(folder / "results")
     board = Board(make_plan(choosing(folder, "broken"), (0,)), store)

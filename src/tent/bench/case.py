@@ -8,13 +8,13 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, cast
 
 from tent import methods
 from tent.bench.frozen_json import Frozen, canonical_json, check_types, to_plain
 from tent.data import order
 from tent.method import Method
-from tent.tasks import TASKS
+from tent.tasks import TASKS, Task
 from tent.tasks.oracle import Oracle
 
 METHODS: dict[str, type[Method]] = {**methods.METHODS, "oracle": Oracle}  # the library's, and a bound for them
@@ -22,6 +22,11 @@ WHEN = ("online", "offline")
 RESET = ("never", "domain", "batch")
 DOMAINS = re.compile(r"sequence|mixed|recurring:[1-9]\d*")
 USER_FILE = re.compile(r"(.+\.py):\w+")  # a model or a method of the user's own
+
+
+def find_method(name: str) -> type[Method]:
+    """Return the class of a method that a case may name."""
+    return METHODS[name] if name in METHODS else methods.find(name)
 
 
 @dataclass(frozen=True)
@@ -109,7 +114,7 @@ class Case:
         return hashlib.sha256(canonical_json(self.to_json()).encode()).hexdigest()
 
     def pin(self, weights: str, data: Sequence[str], fit: str = "", code: Mapping[str, str] | None = None) -> "Case":
-        """Return the case tied to the hashes of a model's state, of its domains, of what it learns from and of files."""
+        """Return the case tied to the hashes of its model, its domains, what it learns from, and the user's files."""
         domains = tuple(replace(each, sha256=own) for each, own in zip(self.data, data, strict=True))
         learnt = None if self.fit is None else replace(self.fit, sha256=fit)
         return replace(self, weights=weights, data=domains, fit=learnt, code=code or {})
@@ -127,6 +132,11 @@ class Case:
         """Return the case with these options left to the rules that chose them."""
         options = {name: value for name, value in self.options.items() if name not in rules}
         return replace(self, options=options, choose={**self.choose, **rules})
+
+    @property
+    def task_type(self) -> type[Task]:
+        """The class of its task, which knows the primary metric and its direction."""
+        return cast("type[Task]", TASKS[self.task])
 
     @property
     def files(self) -> dict[str, str]:

@@ -63,7 +63,7 @@ def check_types(described: Any) -> None:
 
 
 def conforms(value: Any, hint: Any) -> bool:
-    """Tell whether a value is of a type, with what it holds; a whole number is a float too, and a bool no number."""
+    """Tell whether a value is of a type, with all it holds; a whole number is a float too, a bool is no number."""
     origin, inside = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
@@ -77,6 +77,6 @@ def conforms(value: Any, hint: Any) -> bool:
         return isinstance(value, Mapping) and all(
             isinstance(name, str) and conforms(each, inside[1]) for name, each in value.items()
         )
-    if hint in (int, float):
-        return isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
-    return isinstance(value, hint)
+    if isinstance(value, bool) or (isinstance(value, int) and abs(value) >= 2**63):
+        return hint is bool and isinstance(value, bool)
+    return isinstance(value, int | float if hint is float else hint)

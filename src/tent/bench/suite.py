@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tent.bench.case import METHODS, Case
+from tent.bench.case import Case, find_method
 from tent.bench.frozen_json import to_plain
 from tent.bench.result import Result
 
@@ -28,7 +28,7 @@ class Choice:
     how: Mapping[str, Any] = field(default_factory=dict)  # in words, for the results' provenance
 
     def decide(self, cells: Sequence[Cell], results: Mapping[Case, Result]) -> tuple[Any, dict[str, Any]]:
-        """Return the value of lowest mean error, the first of them in a tie, and how it was chosen.
+        """Return the value of the best mean of the task's metric, the first in a tie, and how it was chosen.
 
         Args:
             cells: the candidates, pinned.
@@ -43,9 +43,10 @@ class Choice:
                 raise ValueError(f"{self.option} could not be chosen: {cell.row} on {cell.column} failed ({why})")
             value = cell.case.options[self.option]
             values.setdefault(f"{value:g}", value)
-            errors.setdefault(f"{value:g}", []).append(result.metrics["error"])
+            errors.setdefault(f"{value:g}", []).append(result.metrics[cell.case.task_type.primary])
         means = {name: sum(each) / len(each) for name, each in errors.items()}
-        best = min(means, key=lambda name: means[name])
+        sign = -1 if cells[0].case.task_type.higher_is_better else 1
+        best = min(means, key=lambda name: sign * means[name])
         return values[best], to_plain({"suite": self.suite, **self.how, "errors": means})
 
 
@@ -65,7 +66,7 @@ class Suite:
     def with_model(self, model: str) -> "Suite":
         """Return the same table of another model."""
 
-        def renamed(cells: list[Cell]) -> list[Cell]:
+        def rename(cells: list[Cell]) -> list[Cell]:
             return [
                 replace(cell, case=replace(cell.case, model=model)) if cell.case.model == self.model else cell
                 for cell in cells
@@ -74,12 +75,12 @@ class Suite:
         choice = self.choice
         if choice is not None:
             candidates = choice.cells
-            choice = replace(choice, cells=lambda limit: renamed(candidates(limit)))
-        return replace(self, model=model, cells=lambda seeds, limit: renamed(self.cells(seeds, limit)), choice=choice)
+            choice = replace(choice, cells=lambda limit: rename(candidates(limit)))
+        return replace(self, model=model, cells=lambda seeds, limit: rename(self.cells(seeds, limit)), choice=choice)
 
     def with_method(self, method: str) -> "Suite":
         """Return the table with a row of another method, in its own settings, beside each of Tent's plain rows."""
-        name = method.rpartition(":")[2] if ":" in method else METHODS[method].__name__
+        name = find_method(method).__name__
         # as the table has it by severity or half; where it has no plain Tent, its offline one
         beside = [row for row in self.rows if row.split(",")[0] == "Tent"]
         beside = beside or [row for row in self.rows if row.split(",")[0] == "Tent offline"]

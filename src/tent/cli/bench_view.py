@@ -61,7 +61,8 @@ def outcome(board: Board, job: Job) -> str:
     """Return what came of a job that ended."""
     for done, result in reversed(board.done):
         if done == job:
-            return f"error {result.metrics['error']:.2%}, {duration(result.seconds)}"
+            task = job.case.task_type
+            return f"{task.label} {result.metrics[task.primary]:.2%}, {duration(result.seconds)}"
     return f"failed, {dict(board.failed).get(job, '')}"
 
 
@@ -77,6 +78,8 @@ def remaining(board: Board) -> str:
 
 
 class LiveTable:
+    """What a terminal shows of a board at the moment it is drawn."""
+
     def __init__(self, board: Board) -> None:
         self.board = board
 

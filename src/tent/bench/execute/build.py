@@ -5,9 +5,9 @@ from functools import partial
 import torch
 from torch import nn
 
-from tent import methods, norm, select
+from tent import norm, select
 from tent.adapted import Adapted, adapt
-from tent.bench.case import METHODS, Case
+from tent.bench.case import Case, find_method
 from tent.method import Method, OptimizerFactory
 from tent.select import Select
 
@@ -39,7 +39,7 @@ def build_method(case: Case) -> Method:
     """Return the method with its options."""
     if case.choose:
         raise ValueError(f"{case.method}'s {', '.join(case.choose)} has not been chosen yet")
-    found = METHODS[case.method] if case.method in METHODS else methods.find(case.method)
+    found = find_method(case.method)
     try:
         return found(**case.options)
     except TypeError as error:

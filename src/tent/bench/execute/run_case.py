@@ -77,8 +77,8 @@ def _evaluate(
         epochs=case.epochs,
         offline=case.when == "offline",
         reset="never" if adapted.episodic else case.reset,  # which resets itself
-        recall=cache and partial(cache.recall, case),
-        remember=cache and partial(cache.keep, case),
+        recall=partial(cache.recall, case) if cache else None,
+        remember=partial(cache.keep, case) if cache else None,
     )
     words = protocol(adapted, stream, fit=fit, epochs=case.epochs, offline=case.when == "offline", reset=case.reset)
     more = {} if case.momentum is None else {"momentum": f"{case.momentum:g}"}
@@ -93,8 +93,8 @@ def _measure_peak(case: Case, model: nn.Module, stream: Stream, device: torch.de
     if key not in _peaks:
         batch, adapted = next(iter(stream)), build_adapted(case, model)
         inputs = call_inputs(map_tensors(batch.inputs, lambda tensor: tensor.to(device)))
-        needs = getattr(adapted.engine.method, "needs", frozenset())
-        with reveal(batch.labels if "labels" in needs else None):
+        revealed = batch.labels if "labels" in getattr(adapted.engine.method, "needs", ()) else None
+        with reveal(revealed):
             _peaks[key] = measure_peak_memory(adapted, inputs)
     return _peaks[key]
 
