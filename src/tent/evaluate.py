@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
-from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import torch
@@ -12,28 +11,28 @@ from torch import nn
 
 from tent.adapted import Adapted, adapt
 from tent.data.stream import Batch, Stream
-from tent.engine.structures import Picker, call_inputs, list_tensors, map_tensors
+from tent.engine.structures import call_inputs, map_tensors
 from tent.environment import now
 from tent.methods import Source
 from tent.tasks.oracle import reveal
+from tent.tasks.tally import Tally
 from tent.tasks.task import Task
 
 RESETS = ("never", "domain", "batch")
-PLACES = 5  # of a metric by batch: thousands of them are kept in a file
 Track: TypeAlias = Callable[[Iterable[Batch], str, int], Iterable[Batch]]  # the batches, what is done, how many
 OnBatch: TypeAlias = Callable[[Batch, Any], None]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Evaluation:
-    """What a stream came to: metrics overall, by domain and by batch, and what they cost."""
+    """What a stream came to: metrics overall, by domain and by batch (none without a task), and what they cost."""
 
-    metrics: dict[str, float] = field(default_factory=dict)
-    by_domain: dict[str, dict[str, float]] = field(default_factory=dict)
-    by_batch: dict[str, list[float]] = field(default_factory=dict)
-    samples: int = 0
-    seconds: float = 0.0  # inside the model's calls alone
-    counts: dict[str, int] = field(default_factory=dict)  # forwards, backwards, updates, skipped, resets
+    metrics: dict[str, float]
+    by_domain: dict[str, dict[str, float]]
+    by_batch: dict[str, list[float]]
+    samples: int
+    seconds: float  # inside the model's calls alone
+    counts: dict[str, int]  # forwards, backwards, updates, skipped, resets
 
 
 def evaluate(
@@ -68,18 +67,19 @@ def evaluate(
     adapted = model if isinstance(model, Adapted) else adapt(model, Source(), lean=False)
     _check_options(adapted, epochs, offline, reset)
     run = _Run(adapted, device or _device(adapted), reset, track or (lambda batches, what, count: batches))
-    before, known = _core(adapted).counts, recall(adapted) if recall and offline else None
+    before, known = asdict(adapted.state.counts), recall(adapted) if recall and offline else None
     run.seconds, passes = known or 0.0, epochs if offline else epochs - 1
     for i in range(passes if known is None else 0):
         run.learn(fit or stream, f"learning, pass {i + 1} of {passes}")
     if remember and offline and known is None:
         remember(adapted, run.seconds)
-    tally = _Tally(task, stream.name)
+    tally = Tally(task) if task else None
     run.answer(stream, tally, on_batch, learns=not offline)
     if remember and not offline:
         remember(adapted, run.seconds)
-    counts = {name: value - before.get(name, 0) for name, value in _core(adapted).counts.items()}
-    return tally.evaluation(run.seconds, counts)
+    counts = {name: value - before[name] for name, value in asdict(adapted.state.counts).items()}
+    metrics, domains, batches = (tally.metrics, tally.by_domain, tally.by_batch) if tally else ({}, {}, {})
+    return Evaluation(metrics, domains, batches, stream.total, run.seconds, counts)
 
 
 @dataclass
@@ -98,18 +98,23 @@ class _Run:
             inputs = self._place(batch).inputs
             self._call(batch, partial(self.adapted.fit, [inputs if isinstance(inputs, Mapping) else (inputs, None)]))
 
-    def answer(self, stream: Stream, tally: "_Tally", on_batch: OnBatch | None, learns: bool) -> None:
-        for batch in self.track(stream, "adapting" if learns else "answering", len(stream)):
+    def answer(self, stream: Stream, tally: Tally | None, on_batch: OnBatch | None, learns: bool) -> None:
+        batches = self.track(stream, "adapting" if learns else "answering", len(stream))
+        for number, batch in enumerate(batches):
             placed = self._place(batch)
-            args, kwargs = call_inputs(placed.inputs)
+            inputs = call_inputs(placed.inputs)
             with nullcontext() if learns else self.adapted.paused():
-                output = self._call(placed, partial(self.adapted, *args, **kwargs), learns)
-            tally.add(placed, output, _core(self.adapted).pick)
+                output = self._call(placed, partial(self.adapted, *inputs[0], **inputs[1]), learns)
+            if tally:
+                if batch.labels is None:
+                    raise ValueError(f"{stream.name}: its labels are not known, so that nothing can be measured")
+                read = tally.task.read(output, inputs, batch.labels, self.adapted.state.setup.pick)
+                tally.add(*read, stream.batch_domains(number))
             if on_batch:
                 on_batch(placed, output)
 
     def _call(self, batch: Batch, call: Callable[[], Any], learns: bool = True) -> Any:
-        reveals = learns and "labels" in _core(self.adapted).needs
+        reveals = learns and "labels" in self.adapted.method.needs
         begun = now(self.device)
         if learns:
             self._reset(batch.domain)
@@ -127,36 +132,6 @@ class _Run:
         return batch._replace(inputs=map_tensors(batch.inputs, lambda tensor: tensor.to(self.device)))
 
 
-class _Tally:
-    """A task's sums overall and by domain, and its metrics batch by batch."""
-
-    def __init__(self, task: Task | None, name: str) -> None:
-        self.task, self.name, self.samples = task, name, 0
-        self.total = task.fresh() if task else None
-        self.domains: dict[str, Task] = {}
-        self.batches: dict[str, list[float]] = {name: [] for name in task.metrics} if task else {}
-
-    def add(self, batch: Batch, output: Any, pick: Picker | None) -> None:
-        inputs = call_inputs(batch.inputs)
-        self.samples += next((len(tensor) for tensor in list_tensors(inputs) if tensor.dim()), 0)
-        if self.task is None or self.total is None:
-            return
-        if batch.labels is None:
-            raise ValueError(f"{self.name}: its labels are not known, so that nothing can be measured")
-        own = self.task.fresh()
-        own.observe(output, inputs, batch.labels, pick)
-        self.total.merge(own)
-        self.domains.setdefault(batch.domain, self.task.fresh()).merge(own)
-        metrics = own.compute()
-        for name, values in self.batches.items():
-            values.append(round(metrics[name], PLACES))
-
-    def evaluation(self, seconds: float, counts: dict[str, int]) -> Evaluation:
-        metrics = self.total.compute() if self.total else {}
-        by_domain = {domain: task.compute() for domain, task in self.domains.items()}
-        return Evaluation(metrics, by_domain, self.batches, self.samples, seconds, counts)
-
-
 def protocol(
     adapted: Adapted,
     stream: Stream,
@@ -167,32 +142,34 @@ def protocol(
     reset: str = "never",
 ) -> dict[str, str]:
     """Return in words what was run, for every number to carry; call it after the run, since it counts updates."""
-    core = _core(adapted)
-    group = core.optimizer.param_groups[0] if core.optimizer else {}
+    optimizer = adapted.state.optimizer
+    group = optimizer.param_groups[0] if optimizer else {}
     moving = [param.numel() for param in adapted.parameters()]
     words = {
         "data": stream.protocol,
         "order": f"{stream.order_words}, the same for all methods",
         "images": f"{stream.total:,}",
         "batch": f"{stream.batch_size} images",
-        "method": repr(core.method),
-        "statistics": repr(core.stats),
+        "method": repr(adapted.method),
+        "statistics": repr(adapted.stats),
         "moves": f"{sum(moving):,} parameters in {len(moving)} tensors",
-        "when": _when(epochs, offline),
+        "when": _when_words(adapted, epochs, offline),
         "reset": _reset_words(adapted, reset),
         "answers": _answers_words(adapted, offline) if moving else "no update",
-        "steps": f"{core.steps} a batch",
-        "precision": core.precision,
-        "optimizer": type(core.optimizer).__name__ if core.optimizer else "none",
+        "steps": f"{adapted.engine.steps} a batch",
+        "precision": adapted.precision,
+        "optimizer": type(optimizer).__name__ if optimizer else "none",
         "lr": f"{group['lr']:g}" if group else "none",
         "updates": f"{adapted.updates:,} batches updated on, {adapted.skipped:,} skipped",
     }
-    if "labels" in core.needs:
+    if "labels" in adapted.method.needs:
         words["labels"] = "revealed with every batch that is updated on: a bound, not a method"
     return {**words, **({} if fit is None else {"fitted on": fit.protocol})}
 
 
-def _when(epochs: int, offline: bool) -> str:
+def _when_words(adapted: Adapted, epochs: int, offline: bool) -> str:
+    if adapted.episodic:
+        return "episodic: every batch by itself"
     passes = "one pass" if epochs == 1 else f"{epochs} passes"
     if offline:
         return f"offline: {passes} of learning, then answers without learning"
@@ -224,22 +201,3 @@ def _check_options(adapted: Adapted, epochs: int, offline: bool, reset: str) -> 
 
 def _device(adapted: Adapted) -> torch.device:
     return next((param.device for param in adapted.source.parameters()), torch.device("cpu"))
-
-
-def _core(adapted: Adapted) -> SimpleNamespace:
-    """Return what the core tells of an adaptation, in the words of this room."""
-    engine = adapted.engine
-    method, counts = engine.method, getattr(engine.state, "counts", None)
-    first = next((p.dtype for p in adapted.source.parameters() if p.is_floating_point()), torch.float32)
-    narrow = engine.execution.dtype
-    fallback = {"updates": adapted.updates, "skipped": adapted.skipped}
-    return SimpleNamespace(
-        method=method,
-        needs=getattr(method, "needs", frozenset()),
-        counts=fallback if counts is None else asdict(counts),
-        pick=engine.pick,
-        stats=engine.stats,
-        steps=engine.steps,
-        optimizer=engine.optimizer,
-        precision=str(narrow or first).removeprefix("torch."),
-    )

@@ -121,7 +121,12 @@ def test_mixed_streams_are_shuffled_together():
     assert len({tuple(turns[i : i + 3]) for i in range(0, 90, 3)}) > 4  # no round-robin
     assert mixed.protocol == f"mixed, shuffled by seed 3, batches of 6: [{a.protocol}] [{b.protocol}]"
     assert mixed.order_words == "2 domains mixed, shuffled by seed 3"
-    assert (mixed.domains, {batch.domain for batch in mixed}) == (("mixed",), {"mixed"})
+    assert set(mixed.domains) == {"set", "other"}
+    for number, batch in enumerate(mixed):
+        own = ["other" if label >= 100 else "set" for label in batch.labels.tolist()]
+        assert mixed.batch_domains(number) == own
+        assert batch.domain == (own[0] if len(set(own)) == 1 else "mixed")
+    assert "mixed" in {batch.domain for batch in mixed}
     assert [len(batch) for batch in seen(Stream.mixed([a, b], batch_size=50))] == [50, 40]
     assert labels(Stream.mixed([a, b], seed=4)) != flat == labels(Stream.mixed([a, b], seed=3))
     x, y, _ = next(iter(mixed))

@@ -104,7 +104,7 @@ class Correlated(Order):
         for label in classes:
             own = shuffled[known == label]
             shares = np.cumsum(random.dirichlet([self.concentration] * count))[:-1]
-            for slot, part in zip(slots, np.split(own, (shares * len(own)).astype(np.int64)), strict=True):
+            for slot, part in zip(slots, np.split(own, np.rint(shares * len(own)).astype(np.int64)), strict=True):
                 slot.append(part)
         return np.concatenate([slot[i] for slot in slots for i in random.permutation(len(slot))])
 

@@ -47,7 +47,7 @@ class Samples:
         found = getattr(self._samples, "targets", None)  # torchvision's way, without reading any image
         if found is None:
             found = [split_labels(self._samples[i])[1] for i in range(len(self))]
-        sizes = {np.size(label) if label is not None else 0 for label in found}
+        sizes = {0 if label is None else np.asarray(label).size for label in found}
         return np.array([int(label) for label in found], dtype=np.int64) if sizes == {1} else None
 
     @cached_property

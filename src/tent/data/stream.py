@@ -13,7 +13,15 @@ from tent.data.preprocess import Preprocess, stacked
 from tent.data.samples import Samples
 from tent.engine.structures import list_tensors, map_tensors
 
-Source = tuple[Images | Samples, Preprocess]
+MIXED = "mixed"  # the domain of a batch whose samples are of several
+
+
+class Source(NamedTuple):
+    """A set that a stream reads from."""
+
+    data: Images | Samples
+    preprocess: Preprocess
+    domain: str
 
 
 class Batch(NamedTuple):
@@ -45,11 +53,10 @@ class Stream:
         data = images if isinstance(images, Images | Samples) else Samples(images)
         _check_options(data, batch_size, order, preprocess)
         total, preprocess = len(data), preprocess or Preprocess()
-        self._sources: tuple[Source, ...] = ((data, preprocess),)
+        self._sources: tuple[Source, ...] = (Source(data, preprocess, domain or data.name),)
         self._source: Indices = np.zeros(total, dtype=np.int64)
         self._index: Indices = order.permutation(total, lambda: _class_labels(data))
         self._ends: Indices = _ends(total, batch_size)
-        self._domains: tuple[str, ...] = (domain or data.name,) * len(self._ends)  # one a batch
         self.name, self.classes, self.order_words = data.name, data.classes, order.words
         what = f"images, {order.words}" if isinstance(data, Images) else f"samples, {order.words}"
         shape = f"; {preprocess.words}" if isinstance(data, Images) else ""
@@ -71,13 +78,14 @@ class Stream:
 
     @property
     def domains(self) -> tuple[str, ...]:
-        """The domains of its batches, in the order that they are first met."""
-        return tuple(dict.fromkeys(self._domains))
+        """The domains of its samples, in the order that they are first met."""
+        _, first = np.unique(self._source, return_index=True)
+        return tuple(dict.fromkeys(self._sources[int(self._source[place])].domain for place in np.sort(first)))
 
     @property
     def labelled(self) -> bool:
         """Whether batches come with labels."""
-        return self._sources[0][0].labelled
+        return self._sources[0].data.labelled
 
     @property
     def batch_size(self) -> int:
@@ -87,24 +95,31 @@ class Stream:
     @property
     def sha256(self) -> tuple[str, ...]:
         """The hash of every set in it."""
-        return tuple(data.sha256 for data, _ in self._sources)
+        return tuple(source.data.sha256 for source in self._sources)
 
     def __iter__(self) -> Iterator[Batch]:
         start = 0
-        for end, domain in zip(self._ends, self._domains, strict=True):
-            yield Batch(*self._read(self._source[start:end], self._index[start:end]), domain)
+        for number, end in enumerate(self._ends):
+            domains = set(self.batch_domains(number))
+            inputs, labels = self._read(self._source[start:end], self._index[start:end])
+            yield Batch(inputs, labels, domains.pop() if len(domains) == 1 else MIXED)
             start = end
+
+    def batch_domains(self, number: int) -> list[str]:
+        """Return the domain of each sample of a batch."""
+        start = int(self._ends[number - 1]) if number else 0
+        return [self._sources[source].domain for source in self._source[start : self._ends[number]].tolist()]
 
     def where(self, place: int) -> str:
         """Return where the sample at this place of the stream lies on disk."""
-        return self._sources[int(self._source[place])][0].where(int(self._index[place]))
+        return self._sources[int(self._source[place])].data.where(int(self._index[place]))
 
     def first(self, n: int) -> "Stream":
         """Return the stream's first n samples, in the same batches."""
         if not 1 <= n <= self.total:
             raise ValueError(f"the first {n:,} of {self.total:,} images: choose from 1 to {self.total:,}")
         ends = np.unique(np.minimum(self._ends, n))
-        cut = _copy(self, self._source[:n], self._index[:n], ends, self._domains[: len(ends)])
+        cut = _copy(self, self._source[:n], self._index[:n], ends)
         cut.protocol = f"the first {n:,} of [{self.protocol}]"
         return cut
 
@@ -129,7 +144,7 @@ class Stream:
         joined = _join(streams)
         size, turns = batch_size or streams[0].batch_size, Shuffled(seed).permutation(joined.total)
         ends = _ends(joined.total, size)
-        mixture = _copy(joined, joined._source[turns], joined._index[turns], ends, ("mixed",) * len(ends))
+        mixture = _copy(joined, joined._source[turns], joined._index[turns], ends)
         mixture.name = name or " with ".join(stream.name for stream in streams)
         mixture.order_words = f"{len(streams)} domains mixed, shuffled by seed {seed}"
         mixture.protocol = f"mixed, shuffled by seed {seed}, batches of {size}: {_listed(streams)}"
@@ -163,7 +178,7 @@ class Stream:
 
 
 def _read_source(source: Source, index: Indices) -> tuple[Any, Any]:
-    data, preprocess = source
+    data, preprocess, _ = source
     if isinstance(data, Samples):
         return data.read(index)
     if preprocess.keeps(data.extent):
@@ -194,15 +209,14 @@ def _join(streams: Sequence[Stream]) -> Stream:
         np.concatenate([stream._source + shift for stream, shift in zip(streams, sources, strict=True)]),
         np.concatenate([stream._index for stream in streams]),
         np.concatenate([stream._ends + shift for stream, shift in zip(streams, totals, strict=True)]),
-        tuple(domain for stream in streams for domain in stream._domains),
     )
     joined._sources = tuple(source for stream in streams for source in stream._sources)
     return joined
 
 
-def _copy(stream: Stream, source: Indices, index: Indices, ends: Indices, domains: tuple[str, ...]) -> Stream:
+def _copy(stream: Stream, source: Indices, index: Indices, ends: Indices) -> Stream:
     new = copy.copy(stream)
-    new._source, new._index, new._ends, new._domains = source, index, ends, domains
+    new._source, new._index, new._ends = source, index, ends
     return new
 
 

@@ -30,9 +30,9 @@ class Task:
         self.classes, self.ignore = classes, ignore
         self.sums: Sums | None = None
 
-    def observe(self, output: Any, inputs: Inputs, labels: Any, pick: Picker | None = None) -> None:
-        """Count a batch by what the model returned for these inputs."""
-        self.update(pick(output) if pick else find_logits(output, inputs), labels)
+    def read(self, output: Any, inputs: Inputs, labels: Any, pick: Picker | None = None) -> tuple[Tensor, Tensor]:
+        """Return the logits in what a model returned for these inputs, and the labels that belong to them."""
+        return pick(output) if pick else find_logits(output, inputs), labels
 
     def update(self, logits: Tensor, labels: Tensor) -> None:
         """Count a batch of logits, classes on axis 1, and their labels."""

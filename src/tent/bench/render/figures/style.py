@@ -9,9 +9,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from tent.apps.run_plot import pyplot
 from tent.bench.read.grid import display_name
 from tent.files import atomic_write
+from tent.plotting import pyplot
 
 INK = "#1c1c1e"  # of text and lines; an SVG inside a page takes the page's own instead
 GROUND = "#fefefe"  # of what stands out from the bars; the page's own too
