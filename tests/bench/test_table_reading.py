@@ -9,10 +9,11 @@ from readings import DATA, WEIGHTS, failure, fill, kept, result
 from tinysuite import stored, tiny
 
 from tent.bench.read.query import Query, group_by_case, open_results, read_grid, read_grids, stored_limits
+from tent.bench.result import Result
 from tent.bench.store import Store
 from tent.bench.suites import SUITES
 
-OTHER = "b2" * 32
+OTHER, OWN = "b2" * 32, "gone.py:Sharpen"
 
 
 def test_two_sets_of_weights_end_in_one_clear_line_and_a_prefix_picks(tmp_path: Path) -> None:
@@ -159,3 +160,30 @@ def test_a_result_without_its_numbers_is_skipped(tmp_path: Path, what: str, valu
     hurt.write_text(json.dumps({**json.loads(hurt.read_text()), what: value}))
     results, damaged = open_results(tmp_path)
     assert (len(results), damaged) == (11, [f"{hurt.name} lacks some of its numbers; skipped"])
+
+
+def own_results(code: str) -> list[Result]:
+    """Return results of a method in a file that is not there any more, beside those of digits."""
+    cells = SUITES["digits"].with_method(OWN).cells((0,), None)
+    results = [result(cell.case, 0.5) for cell in cells]
+    return [
+        replace(each, case=replace(each.case, code={"method": code})) if each.case.method == OWN else each
+        for each in results
+    ]
+
+
+def test_ones_own_method_has_its_rows_and_its_file_is_not_needed() -> None:
+    grid = read_grid(SUITES["digits"], own_results("c1" * 32), Query(method=OWN))
+    assert grid.rows[5:7] == ("Tent", "Sharpen")
+    assert grid.entries["Sharpen", "MNIST"].summary().mean == 0.5
+    assert (grid.file_name, grid.heading.endswith(f", with {OWN}")) == ("digits-gone-py-Sharpen", True)
+    assert "Sharpen" not in read_grid(SUITES["digits"], own_results("c1" * 32)).rows
+    found = read_grids(SUITES.values(), own_results("c1" * 32))
+    assert [grid.file_name for grid in found] == ["digits", "digits-gone-py-Sharpen"]
+
+
+def test_two_versions_of_ones_own_code_are_told_apart() -> None:
+    results = [*own_results("c1" * 32), *(each for each in own_results("c2" * 32) if each.case.method == OWN)]
+    with pytest.raises(ValueError, match=r"digits: the store has results of gone\.py with 2 different code"):
+        read_grid(SUITES["digits"], results, Query(method=OWN))
+    assert read_grid(SUITES["digits"], results, Query(method=OWN, hashes=("c2",))).rows[6] == "Sharpen"

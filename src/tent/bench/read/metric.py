@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tent.bench.case import Case
-from tent.tasks import TASKS
 
 
 @dataclass(frozen=True)
@@ -47,5 +46,5 @@ class Metric:
 
 def primary_metric(case: Case) -> Metric:
     """Return the metric that a case's task is judged by."""
-    task = TASKS[case.task]
+    task = case.task_type
     return Metric(task.primary, task.label, task.unit, task.higher_is_better)

@@ -6,7 +6,6 @@ import io
 from tent.bench.read.compute import passes
 from tent.bench.read.grid import Grid
 from tent.bench.result import Result
-from tent.tasks import TASKS
 
 TRAINING = {"training_seconds": "seconds", "training_forward": "forward", "training_backward": "backward"}
 
@@ -26,7 +25,7 @@ def to_csv(grid: Grid) -> str:
 
 def columns(grid: Grid) -> list[str]:
     """Return the names of the columns: the metrics are those of the task, and whatever else a result has."""
-    own = [name for entry in grid.entries.values() for name in TASKS[entry.case.task].metrics]
+    own = [name for entry in grid.entries.values() for name in entry.case.task_type.metrics]
     more = [name for result in grid.results for name in result.metrics]
     place, spent = ("suite", "row", "column", "seed", "state", "key"), ("seconds", "images", "forward", "backward")
     return [*place, *dict.fromkeys((*own, *more)), *spent, *TRAINING, "failure"]
