@@ -10,6 +10,7 @@ from tent.bench.store import Store
 from tent.bench.suite import Suite
 
 WEIGHTS, DATA = "a1" * 32, "d1" * 32
+LEARNS = ("pl", "tent", "ttt", "oracle")
 TRAINING = {  # as a card has it
     "method": "rg",
     "source": "svhn train",
@@ -28,9 +29,10 @@ TRAINING = {  # as a card has it
 def result(case: Case, error: float, seconds: float = 2.0, images: int = 1000, **changes: object) -> Result:
     """Return what a case might have given."""
     case = case if case.weights else case.pin(WEIGHTS, [DATA] * len(case.data), DATA if case.fit else "")
-    choices = {name: {"suite": suite, "errors": {"0": 0.2, "0.9": 0.19}} for name, suite in case.choose.items()}
-    for name in choices:  # as if its rule had been followed
-        case = case.decide(name, 0.9)
+    choices = {}
+    if rule := case.choose.get("threshold"):  # as if it had been followed
+        choices = {"threshold": {"suite": rule, "errors": {"0": 0.2, "0.9": 0.19}}}
+        case = case.decide("threshold", 0.9)
     whole = Result(
         case,
         metrics={"error": error, "cross_entropy": 2 * error, "entropy": error / 2, "ece": error / 4},
@@ -44,8 +46,9 @@ def result(case: Case, error: float, seconds: float = 2.0, images: int = 1000, *
         hardware="a processor, 2 threads",
         commit="c" * 40,
         finished=f"2026-01-01T00:00:0{case.seed % 10}+00:00",
-        choices=choices,
         training=TRAINING if case.model.startswith("trained:") else {},
+        counts={"forwards": images, "backwards": images if case.method in LEARNS else 0},
+        choices=choices,
     )
     return replace(whole, **changes)
 
@@ -53,7 +56,7 @@ def result(case: Case, error: float, seconds: float = 2.0, images: int = 1000, *
 def words(case: Case, images: int) -> Mapping[str, str]:
     """Return a protocol such as a run writes."""
     data = " ".join(str(part) for each in case.data for part in (each.name, each.corruption, each.severity) if part)
-    learns = case.method not in ("source", "bn")
+    learns = case.method in LEARNS
     return {
         "model": f"{case.model}, state {case.weights[:12]}",
         "data": f"{data}: {images:,} images, shuffled by seed {case.seed}, batches of {case.batch_size}",

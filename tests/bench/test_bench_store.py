@@ -8,7 +8,7 @@ import pytest
 from readings import result
 
 from tent.bench.case import Case, Data
-from tent.bench.read.reading import opened
+from tent.bench.read.query import open_results
 from tent.bench.read.training import budget
 from tent.bench.result import Result
 from tent.bench.schedule.board import Pace
@@ -148,7 +148,7 @@ def test_a_result_outlives_the_metrics_of_its_time(store: Store) -> None:
     more = replace(result(replace(CASE, seed=1), 0.25), metrics={"error": 0.25, "brier": 0.1})
     for each in (fewer, more):
         store.put(each)
-    results, damaged = opened(store.folder)
+    results, damaged = open_results(store.folder)
     assert (len(results), damaged) == (2, [])
     assert not replace(more, metrics={"error": 0.25, "brier": float("nan")}).complete
 

@@ -6,7 +6,6 @@ import pytest
 
 from tent.bench.case import Case
 from tent.bench.frozen_json import Frozen
-from tent.bench.read.compute import Passes, passes
 from tent.bench.suite import Suite
 from tent.bench.suites import SUITES, named
 from tent.bench.suites.cifar import FAMILIES, THRESHOLDS
@@ -99,7 +98,6 @@ def test_means_are_of_all_types_and_of_one_of_each_family() -> None:
 def test_test_time_training_of_single_images_can_be_said() -> None:
     case = replace(cases(named("cifar10-c"), "TTT")[0], reset="batch", batch_size=1, options={"copies": 32})
     assert Case.from_json(case.to_json()) == case
-    assert passes(case, 10, {}) == Passes(forward=10 * 32 + 10, backward=10 * 32)
 
 
 def test_pls_threshold_is_chosen_on_types_that_no_table_has() -> None:

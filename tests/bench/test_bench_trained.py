@@ -13,10 +13,10 @@ from readings import TRAINING, fill, kept, result
 from tent.bench.case import Case, Data
 from tent.bench.execute.run_case import run_case
 from tent.bench.read.compute import passes
-from tent.bench.read.reading import read
+from tent.bench.read.query import read_grid
 from tent.bench.read.training import budget
-from tent.bench.render.caption import caption, remarks
-from tent.bench.render.table import Table, table
+from tent.bench.render.layout import build_table
+from tent.bench.render.table import Table
 from tent.bench.result import Result
 from tent.bench.schedule.board import Board
 from tent.bench.schedule.plan import describe_untrained, make_plan
@@ -67,7 +67,7 @@ def worked(data: Path) -> Board:
 
 
 def shown(data: Path) -> Table:
-    return table(read(suite(), Store(data / "results").all()))
+    return build_table(read_grid(suite(), Store(data / "results").all()))
 
 
 def test_a_row_whose_model_is_not_trained_waits_and_does_not_fail(data: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_row_whose_model_is_not_trained_waits_and_does_not_fail(data: Path) ->
     assert len(Store(data / "results").all()) == 2
     assert [(cell.row, cell.column) for cell in board.plan.untrained] == [("RG", "USPS")]
     made = shown(data)
-    assert [line.pieces[0].kind for line in made.lines] == ["ours", "missing", "ours"]
+    assert [line.fields[0].kind for line in made.lines] == ["ours", "missing", "ours"]
     trained(data)
     board = worked(data)
     assert (len(board.done), board.before, board.plan.untrained) == (1, 2, [])
@@ -93,11 +93,11 @@ def test_a_trained_row_carries_its_budget_in_its_note(data: Path) -> None:
         "RG, cifar10 train (24 images with labels) and usps train (24 images without); 1 epoch from random weights; "
     )
     made = shown(data)
-    assert [line.pieces[0].notes for line in made.lines] == [(), (1,), ()]
+    assert [line.fields[0].notes for line in made.lines] == [(), (1,), ()]
     state = result.case.weights[:12]
     assert made.notes == (f"trained:{NAME}, state {state}: {budget(result.training)}",)
-    assert "unless a note names another" in caption(made)
-    assert NAME not in " ".join([caption(made), *remarks(made)])  # in the note, once
+    assert "unless a note names another" in made.caption
+    assert NAME not in " ".join([made.caption, *made.all_remarks])  # in the note, once
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_test_time_training_runs_and_takes_as_many_images_as_are_counted(
     )
     result = run_case(case)
     assert result.training["method"] == "ttt"
-    assert sum(seen) == passes(case, result.images).forward
+    assert sum(seen) == passes(result).forward
     assert result.protocol["optimizer"] == "SGD"
 
 
@@ -193,22 +193,22 @@ def test_cells_of_other_budgets_have_notes_of_their_own_and_a_mean_has_all(tmp_p
     for each in store.all():
         if each.case.model.endswith("rg-cifar10-cifar10-c-fog-5"):
             store.put(replace(each, training={**TRAINING, "epochs": 1}))
-    made = table(read(SUITES["cifar10-c"], store.all()))
-    columns = {line.head: line.pieces[made.heads.index("RG")] for line in made.lines}
+    made = build_table(read_grid(SUITES["cifar10-c"], store.all()))
+    columns = {line.head: line.fields[made.heads.index("RG")] for line in made.lines}
     fog, mean = columns["fog"], columns["mean of 4 types"]
     assert "; 1 epoch from random weights;" in made.notes[fog.notes[0] - 1]
     assert "; 10 epochs from random weights;" in made.notes[columns["gaussian noise"].notes[0] - 1]
     assert (columns["mean"].kind, columns["snow"].kind) == ("blank", "blank")
     assert len(mean.notes) == 4
     assert fog.notes[0] in mean.notes
-    ttt = {line.pieces[made.heads.index("TTT")].notes for line in made.lines if line.head != "the paper's mean"}
+    ttt = {line.fields[made.heads.index("TTT")].notes for line in made.lines if line.head != "the paper's mean"}
     assert len(ttt) == 1  # one training for all
 
 
 def test_an_oracle_is_never_the_best(tmp_path: Path) -> None:
     store = Store(tmp_path)
     fill(store, SUITES["digits"], (0,), lambda row, column, case: (0.1 if "Oracle" in row else 0.25, 1.0))
-    made = table(read(SUITES["digits"], store.all()))
-    bold = {line.head for line in made.lines if any(piece.bold for piece in line.pieces)}
+    made = build_table(read_grid(SUITES["digits"], store.all()))
+    bold = {line.head for line in made.lines if any(field.bold for field in line.fields)}
     assert not {"Oracle", "Oracle offline"} & bold
     assert {"Source", "RG", "Tent"} <= bold

@@ -34,6 +34,7 @@ def bench(
     method: Annotated[str | None, typer.Option(help=METHOD)] = None,
 ) -> None:
     """Run a suite: what is done is skipped, a run that was killed goes on, a case that fails does not stop the rest."""
+    from tent.bench.case import find_method
     from tent.bench.schedule.board import Board
     from tent.bench.schedule.plan import make_plan
     from tent.bench.store import Store
@@ -43,7 +44,9 @@ def bench(
         print_suites()
         return
     chosen = named(suite).with_model(model) if model else named(suite)
-    chosen = chosen.with_method(method) if method else chosen
+    if method:
+        find_method(method)  # which says what is wrong with it
+        chosen = chosen.with_method(method)
     plan = make_plan(chosen, parse_seeds(seeds), limit, None if weights is None else str(weights))
     board = Board(plan, Store(store), workers)
     if dry_run:
