@@ -20,7 +20,7 @@ STEPS = (1, 2, 3, 5, 10)
 
 def variants(images: int | None) -> list[tuple[str, Case]]:
     """Return Tent and its variants; those at Tent's own value are Tent's own case."""
-    case = Case(MODELS[NAME], Data(NAME), "tent", optimizer="adam", lr=1e-3, images=images)
+    case = Case(MODELS[NAME], (Data(NAME),), "tent", optimizer="adam", lr=1e-3, images=images)
     return [
         ("Tent", case),
         ("without new statistics", replace(case, stats="source")),

@@ -20,8 +20,7 @@ def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
     """Return every row on its types, in order."""
     cases = dict(rows(NAME, limit))
     cases |= {row.replace("Tent", "Oracle"): replace(cases[row], method="oracle") for row in ("Tent", "Tent offline")}
-    # what is learnt from a batch's rotations is there for its own answer
-    cases["TTT"] = replace(cases["Source"], model=f"trained:{model_name('ttt', SOURCE)}", method="ttt", answers="after")
+    cases["TTT"] = replace(cases["Source"], model=f"trained:{model_name('ttt', SOURCE)}", method="ttt")
     return [cell for seed in seeds for row in ROWS for cell in _row(row, cases, seed)]
 
 

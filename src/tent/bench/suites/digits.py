@@ -25,12 +25,12 @@ ROWS = (
 
 def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
     """Return every method on every pair of source and target."""
-    case = Case(SOURCE, Data("mnist", size=SIZE), "source", images=limit)
+    case = Case(SOURCE, (Data("mnist", size=SIZE),), "source", images=limit)
     tent = replace(case, method="tent", optimizer="adam", lr=1e-3)
     cases = {
         "Source": case,
         **dict.fromkeys(TRAINED, case),
-        "TTT": replace(case, method="ttt", answers="after"),
+        "TTT": replace(case, method="ttt"),
         "BN": replace(case, method="bn"),
         "Tent": tent,
         "Tent offline": replace(tent, when="offline"),
@@ -44,7 +44,7 @@ def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
 
 def _columns(row: str, seed: int) -> list[tuple[str, Callable[[Case], Case]]]:
     def put(case: Case, model: str, name: str) -> Case:
-        return replace(case, model=model, seed=seed, data=Data(name, size=SIZE))
+        return replace(case, model=model, seed=seed, data=(Data(name, size=SIZE),))
 
     pairs = COLUMNS
     if row in TRAINED:

@@ -16,7 +16,7 @@ ROWS = ("Source", "BN", "Tent", "Tent offline")
 
 def rows(name: str, images: int | None) -> list[tuple[str, Case]]:
     """Return the methods of the table, on a set."""
-    case = Case(MODEL, Data(name), "source", batch_size=64, images=images)
+    case = Case(MODEL, (Data(name),), "source", batch_size=64, images=images)
     tent = replace(case, method="tent", optimizer="sgd", momentum=0.9, lr=2.5e-4)
     return list(zip(ROWS, (case, replace(case, method="bn"), tent, replace(tent, when="offline")), strict=True))
 

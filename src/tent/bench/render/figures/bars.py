@@ -1,25 +1,25 @@
-"""Error by column as grouped bars, a bar a row of the table, wrapped into panels that fit the width."""
+"""The metric by column as grouped bars, a bar a row of the table, wrapped into panels that fit the width."""
 
 import math
 import textwrap
+from collections.abc import Mapping
 from typing import Any
 
 from tent.bench.paper import MEAN
-from tent.bench.read.grid import Figure, Grid
-from tent.bench.read.terms import shown
+from tent.bench.read.grid import Grid, Summary, display_name
+from tent.bench.read.metric import Metric
 from tent.bench.render.figures.style import (
     GROUND,
     INK,
     LETTER,
     SMALL,
     TEXT,
-    Look,
-    box,
-    canvas,
-    clipped,
-    heading,
-    heading_height,
-    looks,
+    add_axis,
+    draw_title,
+    find_looks,
+    fit,
+    new_figure,
+    title_height,
 )
 
 BAR, WIDEST = 0.11, 0.45  # inches, of a bar, at least and at most
@@ -27,58 +27,51 @@ LEFT, RIGHT, BELOW, LINE, KEY = 0.62, 0.12, 0.5, 0.175, 0.38  # inches
 LEAST = 5.5  # inches, of a figure: its title and legend need room too
 
 
-def bars(grid: Grid, width: float = 9.5, title: str = "") -> Any:
-    """Draw the error of every row in every column, its spread over seeds, and the paper's figure where there is one."""
+def draw_bars(grid: Grid, width: float = 9.5, title: str = "") -> Any:
+    """Draw every row in every column, its spread over seeds, and the paper's number where there is one."""
     groups = [*grid.columns, *grid.means]
     longest = max(len(line) for group in groups for line in _label(group).split("\n"))
     least = max(len(grid.rows) * BAR / 0.84, longest * LETTER + 0.1)
     panels = math.ceil(len(groups) / max(1, int((width - LEFT - RIGHT) / least)))
     each = math.ceil(len(groups) / panels)
     width = min(width, max(LEAST, LEFT + RIGHT + each * max(len(grid.rows) * WIDEST / 0.84, longest * LETTER + 0.1)))
-    above, high = heading_height(title, width - LEFT), 1.7 if width > 5 else 1.25
+    above, high = title_height(title, width - LEFT), 1.7 if width > 5 else 1.25
     legend = math.ceil(len(_handles(grid, width)) / _columns(grid, width)) * LINE + 0.1
-    drawn = canvas(width, above + legend + panels * (high + BELOW))
+    figure = new_figure(width, above + legend + panels * (high + BELOW))
     top = max(_reach(grid, row, group) for row in grid.rows for group in groups) * 1.06 or 1.0
     for i in range(panels):
-        axis = box(drawn, LEFT, above + legend + i * (high + BELOW), width - LEFT - RIGHT, high)
+        axis = add_axis(figure, LEFT, above + legend + i * (high + BELOW), width - LEFT - RIGHT, high)
         own = groups[i * each : (i + 1) * each]
         _panel(axis, grid, own)
         axis.set_xlim(-0.5, each - 0.5)
         axis.set_ylim(0, top)
         axis.set_xticks(range(len(own)), [_label(group) for group in own])
-    _legend(drawn, grid, above)
-    heading(drawn, title, LEFT)
-    return drawn
-
-
-def value(grid: Grid, row: str, group: str) -> Figure | None:
-    """Return the figure of a row in a column, or its mean over the columns."""
-    if group in grid.means:
-        return grid.row_mean(row, group)
-    entry = grid.entries.get((row, group))
-    return entry.figure() if entry else None
+    _legend(figure, grid, above)
+    draw_title(figure, title, LEFT)
+    return figure
 
 
 def _panel(axis: Any, grid: Grid, groups: list[str]) -> None:
     axis.tick_params(axis="x", length=0)
-    axis.set_ylabel("error (%)", color=INK, fontsize=TEXT)
+    axis.set_ylabel(grid.metric.axis, color=INK, fontsize=TEXT)
     wide = 0.84 / len(grid.rows)
-    for i, (row, look) in enumerate(looks(grid.rows).items()):
+    for i, (row, look) in enumerate(find_looks(grid.rows).items()):
         for place, group in enumerate(groups):
             at = place + (i - (len(grid.rows) - 1) / 2) * wide
-            found, paper = value(grid, row, group), grid.paper(row, group)
-            if found is not None:
-                _bar(axis, at, wide, found, look)
+            value, paper = grid.summary(row, group), grid.paper(row, group)
+            if value is not None:
+                _bar(axis, at, value, grid.metric, {"width": wide, "color": look.colour, "hatch": look.hatch})
             elif grid.group(row, group):
                 axis.text(at, 0, f" {_gap(grid, row, group)}", rotation=90, fontsize=6, ha="center", color=INK)
             if paper is not None:
                 axis.plot(at, paper, "D", markersize=4.5, markerfacecolor=GROUND, markeredgecolor=INK)
 
 
-def _bar(axis: Any, at: float, wide: float, found: Figure, look: Look) -> None:
-    axis.bar(at, 100 * found.mean, wide, color=look.colour, hatch=look.hatch, edgecolor=INK, linewidth=0.5)
-    if found.spread:
-        axis.errorbar(at, 100 * found.mean, 100 * found.spread, color=INK, capsize=1.6, linewidth=0.8)
+def _bar(axis: Any, at: float, value: Summary, metric: Metric, style: Mapping[str, Any]) -> None:
+    mean = metric.scale(value.mean)
+    axis.bar(at, mean, edgecolor=INK, linewidth=0.5, **style)
+    if value.spread:
+        axis.errorbar(at, mean, metric.scale(value.spread), color=INK, capsize=1.6, linewidth=0.8)
 
 
 def _handles(grid: Grid, width: float) -> list[Any]:
@@ -87,8 +80,8 @@ def _handles(grid: Grid, width: float) -> list[Any]:
 
     room = width - LEFT - RIGHT - KEY
     handles: list[Any] = [
-        Patch(facecolor=look.colour, hatch=look.hatch, edgecolor=INK, linewidth=0.5, label=clipped(row, room))
-        for row, look in looks(grid.rows).items()
+        Patch(facecolor=look.colour, hatch=look.hatch, edgecolor=INK, linewidth=0.5, label=fit(row, room))
+        for row, look in find_looks(grid.rows).items()
     ]
     if any(grid.paper(row, group) is not None for row in grid.rows for group in (*grid.columns, MEAN)):
         mark: Any = {"marker": "D", "markersize": 4.5, "markerfacecolor": GROUND, "markeredgecolor": INK}
@@ -96,9 +89,9 @@ def _handles(grid: Grid, width: float) -> list[Any]:
     return handles
 
 
-def _legend(drawn: Any, grid: Grid, above: float) -> None:
-    width, height = drawn.get_size_inches()
-    drawn.legend(
+def _legend(figure: Any, grid: Grid, above: float) -> None:
+    width, height = figure.get_size_inches()
+    figure.legend(
         handles=_handles(grid, width),
         loc="upper left",
         bbox_to_anchor=(LEFT / width, 1 - above / height),
@@ -119,8 +112,8 @@ def _columns(grid: Grid, width: float) -> int:
 
 
 def _reach(grid: Grid, row: str, group: str) -> float:
-    found, paper = value(grid, row, group), grid.paper(row, group)
-    ours = 0.0 if found is None else 100 * (found.mean + (found.spread or 0))
+    value, paper = grid.summary(row, group), grid.paper(row, group)
+    ours = 0.0 if value is None else grid.metric.scale(value.mean + (value.spread or 0))
     return max(ours, paper or 0.0)
 
 
@@ -130,5 +123,5 @@ def _gap(grid: Grid, row: str, group: str) -> str:
 
 
 def _label(group: str) -> str:
-    words = [clipped(word, 1.2) for word in shown(group).split()]
+    words = [fit(word, 1.2) for word in display_name(group).split()]
     return "\n".join(textwrap.wrap(" ".join(words), max(map(len, words), default=1), break_on_hyphens=False))
