@@ -37,6 +37,9 @@ def slow():
             return self.net(x)
     return Slow()
 
+def fixed():
+    return nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Flatten(), nn.Linear(8, 4))
+
 def two():
     return net(2)
 
@@ -81,6 +84,7 @@ def folder(tmp_path: Path) -> Path:
     random = np.random.default_rng(0)
     (tmp_path / "nets.py").write_text(NETS)
     (tmp_path / "own.py").write_text(METHOD)
+    (tmp_path / "wrong.py").write_text("class Mine(")
     np.save(tmp_path / "x.npy", random.integers(0, 255, (70, 16, 16, 3), dtype=np.uint8))
     np.save(tmp_path / "y.npy", random.integers(0, 4, 70))
     for i in range(6):
@@ -202,6 +206,8 @@ def test_a_run_goes_on_from_a_delta_and_is_baked(folder: Path) -> None:
         (["nets.py:net", "empty"], "empty"),
         (["nets.py:net", "broken"], "0.png"),
         (["nets.py:two", "x.npy,y.npy"], "has 4 classes, but nets.py:two answers with 2"),
+        (["nets.py:fixed", "x.npy"], "nets.py:fixed fails on an image of npy x.npy, 3x16x16: mat1 and mat2 shapes"),
+        (["nets.py:net", "x.npy", "--method", "wrong.py:Mine"], "wrong.py: SyntaxError: "),
         (["nets.py:net", "x.npy", "--method", "magic"], "no method 'magic'; there are source, bn, pl, tent"),
         (["nets.py:net", "x.npy", "--method", "pl:x"], "'x' is not a number"),
         (["nets.py:net", "x.npy", "--method", "bn:3"], "bn takes no option"),

@@ -11,7 +11,6 @@ from tent.bench.case import Case
 from tent.bench.execute.inputs import build_stream, count_images, load_entry, pin_case
 from tent.bench.execute.run_case import run_case
 from tent.data.stream import Stream
-from tent.engine.state import State
 
 LR = 0.1
 
@@ -86,7 +85,6 @@ def test_every_order_and_arrangement_is_a_case_of_its_own(folder: Path) -> None:
     assert len({pin_case(case).key() for case in cases}) == len(cases)
 
 
-@pytest.mark.skipif("counts" not in State.__dataclass_fields__, reason="the engine does not count yet")
 @pytest.mark.parametrize(
     ("changes", "forwards", "backwards"),
     [

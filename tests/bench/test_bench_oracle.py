@@ -2,18 +2,14 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 import tiny
 import torch
 import torch.nn.functional as F
 
-import tent
 from tent.bench.execute.adapted_cache import AdaptedCache
 from tent.bench.execute.inputs import build_stream, load_entry
 from tent.bench.execute.run_case import run_case
-from tent.methods import METHODS
-from tent.tasks.oracle import Oracle, reveal
 
 
 @pytest.fixture
@@ -74,16 +70,3 @@ def test_what_it_learnt_online_serves_offline(folder: Path) -> None:
     run_case(case, cache=cache)
     offline = tiny.case(folder, method="oracle", lr=0.05, when="offline")
     assert run_case(offline, cache=cache).metrics == run_case(offline).metrics
-
-
-def test_labels_are_revealed_for_one_batch_alone() -> None:
-    assert "oracle" not in METHODS  # labels never enter the core
-    oracle, x = Oracle(), torch.rand(4, 3, 8, 8)
-    namespace: dict[str, object] = {}
-    exec(tiny.NETS, namespace)
-    adapted = tent.adapt(namespace["net"](), oracle)  # type: ignore[operator]
-    with reveal(torch.tensor([0, 1, 2, 3])):
-        adapted(x)
-    with pytest.raises(ValueError, match="an oracle learns from labels, and none were revealed"):
-        adapted(x)
-    assert np.isfinite(adapted.loss)

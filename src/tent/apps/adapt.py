@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from tent.adapted import Adapted, adapt
 from tent.apps.export_file import export_baked, export_format
 from tent.apps.record import FORMATS, Record
@@ -100,17 +102,31 @@ class Job:
 def record_run(entry: Entry, adapted: Adapted, stream: Stream, track: Track, when: Mapping[str, Any]) -> Record:
     """Run a stream through the adapted model, and note beside its answers what the source says of each batch."""
     source, record = adapt(entry.model, Source()), Record(tuple(entry.class_names or ()))
+    _check_fit(entry, stream)
 
     def note(batch: Batch, output: Any) -> None:
         inputs = call_inputs(batch.inputs)
-        before = find_logits(source(*inputs[0], **inputs[1]), inputs)
-        if stream.classes is not None and stream.classes > before.shape[1]:
-            problem = f"{stream.name} has {stream.classes} classes"
-            raise ValueError(f"{problem}, but {entry.name} answers with {before.shape[1]}")
-        record.add(before, find_logits(output, inputs), batch.labels)
+        record.add(_answer(source, batch), find_logits(output, inputs), batch.labels)
 
     evaluate(adapted, stream, track=track, on_batch=note, **when)
     return record
+
+
+def _check_fit(entry: Entry, stream: Stream) -> None:
+    """Say so if a model cannot answer on one image of the stream, before it learns from any."""
+    batch = next(iter(stream.first(1)))
+    try:
+        classes = _answer(adapt(entry.model, Source(), lean=False), batch).shape[1]  # torch's own words for what fails
+    except RuntimeError as error:
+        shape, reason = "x".join(map(str, batch.inputs.shape[1:])), str(error).partition("\n")[0]
+        raise ValueError(f"{entry.name} fails on an image of {stream.name}, {shape}: {reason}") from error
+    if stream.classes is not None and stream.classes > classes:
+        raise ValueError(f"{stream.name} has {stream.classes} classes, but {entry.name} answers with {classes}")
+
+
+def _answer(source: Adapted, batch: Batch) -> Tensor:
+    inputs = call_inputs(batch.inputs)
+    return find_logits(source(*inputs[0], **inputs[1]), inputs)
 
 
 def load_images(data: str, options: dict[str, Any]) -> Images:

@@ -78,14 +78,14 @@ def demo(track: Track, seed: int = 0, types: Sequence[str] = FIVE) -> Demo:
         streams.append(Stream(images, BATCH, order, entry.preprocess, domain=kind))
         found.images[kind] = damaged[streams[-1].indices[:BATCH]]
     for name, method in METHODS.items():
-        adapted, note, titled = adapt(entry.model, method, lr=LR), partial(found.note, name), _titled(track, name)
+        adapted, note, titled = adapt(entry.model, method, lr=LR), partial(found.note, name), _with_title(track, name)
         found.evaluations[name] = evaluate(
             adapted, Stream.sequence(streams), Classification(10), reset="domain", on_batch=note, track=titled
         )
     return found
 
 
-def _titled(track: Track, name: str) -> Track:
+def _with_title(track: Track, name: str) -> Track:
     return lambda batches, what, count: track(batches, name, count)
 
 

@@ -26,7 +26,7 @@ def adapt(
     steps: Annotated[int, typer.Option(help="Updates on each batch.", min=1)] = 1,
     lr: Annotated[float | None, typer.Option(help="Learning rate; the method's own if not given.")] = None,
     batch: Annotated[int | None, typer.Option(help="Images a batch: 128, or 1 with --episodic.", min=1)] = None,
-    shuffle: Annotated[int | None, typer.Option(help="Seed to shuffle by; as stored if not given.")] = None,
+    shuffle: Annotated[int | None, typer.Option(help="Seed to shuffle by; as stored if not given.", min=0)] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first so many images.", min=1)] = None,
     corruption: Annotated[str | None, typer.Option(help="Type, for a set such as cifar10-c.")] = None,
     severity: Annotated[int | None, typer.Option(help="Severity, 1 to 5, for a set such as cifar10-c.")] = None,

@@ -12,7 +12,7 @@ from tent.cli.choices import track
 
 def demo(
     every: Annotated[bool, typer.Option("--all", help="All fifteen types of corruption, not five.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the corruptions and of the stream's order.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the corruptions and of the stream's order.", min=0)] = 0,
     out: Annotated[Path, typer.Option(help="Where the picture is written.")] = Path("demo.png"),
 ) -> None:
     """Corrupt 2,000 images that ship with the package, and adapt a model that does too: source, BN and Tent."""

@@ -129,7 +129,7 @@ class Stream:
         joined = _join(streams)
         joined.name = name or ", then ".join(stream.name for stream in streams)
         joined.order_words = f"{len(streams)} domains one after another, each {_shared_order(streams)}"
-        joined.protocol = f"one after another: {_listed(streams)}"
+        joined.protocol = f"one after another: {_list_protocols(streams)}"
         return joined
 
     @staticmethod
@@ -147,7 +147,7 @@ class Stream:
         mixture = _copy(joined, joined._source[turns], joined._index[turns], ends)
         mixture.name = name or " with ".join(stream.name for stream in streams)
         mixture.order_words = f"{len(streams)} domains mixed, shuffled by seed {seed}"
-        mixture.protocol = f"mixed, shuffled by seed {seed}, batches of {size}: {_listed(streams)}"
+        mixture.protocol = f"mixed, shuffled by seed {seed}, batches of {size}: {_list_protocols(streams)}"
         return mixture
 
     @staticmethod
@@ -159,7 +159,7 @@ class Stream:
             list(streams) * times, name or f"{times} times {', then '.join(stream.name for stream in streams)}"
         )
         joined.order_words = f"{len(streams)} domains one after another, {times} times, each {_shared_order(streams)}"
-        joined.protocol = f"one after another, {times} times: {_listed(streams)}"
+        joined.protocol = f"one after another, {times} times: {_list_protocols(streams)}"
         return joined
 
     def _read(self, source: Indices, index: Indices) -> tuple[Any, Any]:
@@ -246,5 +246,5 @@ def _shared_order(streams: Sequence[Stream]) -> str:
     return next(iter(words)) if len(words) == 1 else "in its own order"
 
 
-def _listed(streams: Sequence[Stream]) -> str:
+def _list_protocols(streams: Sequence[Stream]) -> str:
     return " ".join(f"[{stream.protocol}]" for stream in streams)

@@ -20,7 +20,7 @@ class Classification(Task):
     def count(self, logits: Tensor, labels: Tensor) -> Sums:
         """Return samples, wrong answers, sums of both entropies, and accuracy less confidence in each bin."""
         self._check_classes(logits)
-        z, y = self._counted(logits, labels)
+        z, y = self._flatten(logits, labels)
         _check(z, y)
         log = _log_probabilities(z)
         sure, answers = np.exp(log.max(1)), z.argmax(1)
@@ -36,7 +36,7 @@ class Classification(Task):
         totals = [*self.sums[1:FIRST_BIN], np.abs(self.sums[FIRST_BIN:]).sum()]
         return {name: float(total / self.sums[0]) for name, total in zip(self.metrics, totals, strict=True)}
 
-    def _counted(self, logits: Tensor, labels: Tensor) -> tuple[Sums, NDArray[np.int64]]:
+    def _flatten(self, logits: Tensor, labels: Tensor) -> tuple[Sums, NDArray[np.int64]]:
         places = logits.movedim(1, -1).shape[:-1]
         if tuple(labels.shape) != tuple(places):
             raise ValueError(f"labels of shape {tuple(labels.shape)} for logits of shape {tuple(logits.shape)}")

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
@@ -26,7 +25,7 @@ class AdaptedCache:
         if not tensors or not _can_share(case, adapted):
             return
         self.folder.mkdir(exist_ok=True)
-        counts = {name: value for name, value in vars(_counts(adapted)).items() if name in COUNTS}
+        counts = {name: getattr(adapted.state.counts, name) for name in COUNTS}
         with atomic_write(self._path(case)) as path:
             save_file(tensors, path, {name: str(value) for name, value in {**counts, "seconds": seconds}.items()})
 
@@ -41,7 +40,7 @@ class AdaptedCache:
         adapted.load_state_dict(tensors)
         seconds = float(numbers.pop("seconds"))
         for name, value in numbers.items():
-            setattr(_counts(adapted), name, int(value))
+            setattr(adapted.state.counts, name, int(value))
         return seconds
 
     def _path(self, case: Case) -> Path:
@@ -52,9 +51,5 @@ class AdaptedCache:
 
 def _can_share(case: Case, adapted: Adapted) -> bool:
     """Tell whether tensors are all that was learnt, and took the passes that any case which learns alike takes."""
-    own_pass = adapted.answers == "before" and getattr(adapted.engine.method, "uses_pass", True)
+    own_pass = adapted.answers == "before" and adapted.method.uses_pass
     return case.reset == "never" and "method" not in case.files and (case.when == "offline" or own_pass)
-
-
-def _counts(adapted: Adapted) -> Any:
-    return getattr(adapted.engine.state, "counts", adapted.engine)

@@ -16,7 +16,7 @@ from tent.data import order, place
 from tent.data.images import Each, Images, Pixels
 from tent.data.load import load
 from tent.data.stream import Stream
-from tent.delta import fingerprint
+from tent.engine.source_model import fingerprint
 from tent.models import zoo
 from tent.models.entry import Entry
 

@@ -24,13 +24,8 @@ def measure_peak_memory(adapted: Adapted, inputs: Inputs) -> int:
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # it remarks on the want of a GPU
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
         adapted(*args, **kwargs)
-    buffers = _execution(adapted).buffers  # numpy's memory, which torch's profiler does not see
+    buffers = adapted.state.setup.execution.buffers  # numpy's memory, which torch's profiler does not see
     return _highest(seen) + (buffers.bytes if buffers else 0)
-
-
-def _execution(adapted: Adapted) -> Any:
-    engine: Any = adapted.engine
-    return engine.execution if hasattr(engine, "execution") else engine.state.setup.execution
 
 
 def _highest(seen: profile) -> int:

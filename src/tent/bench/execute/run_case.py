@@ -93,7 +93,7 @@ def _measure_peak(case: Case, model: nn.Module, stream: Stream, device: torch.de
     if key not in _peaks:
         batch, adapted = next(iter(stream)), build_adapted(case, model)
         inputs = call_inputs(map_tensors(batch.inputs, lambda tensor: tensor.to(device)))
-        revealed = batch.labels if "labels" in getattr(adapted.engine.method, "needs", ()) else None
+        revealed = batch.labels if "labels" in adapted.method.needs else None
         with reveal(revealed):
             _peaks[key] = measure_peak_memory(adapted, inputs)
     return _peaks[key]
