@@ -12,8 +12,7 @@ from tent.bench.read.compute import cost
 from tent.bench.read.grid import summarize
 from tent.bench.read.provenance import read_provenance
 from tent.bench.read.query import Query, read_grid
-from tent.bench.render.layout import build_table
-from tent.bench.render.table import Field
+from tent.bench.render.table import Field, build_table
 from tent.bench.store import Store
 from tent.bench.suites import SUITES
 
