@@ -10,7 +10,7 @@ import weakref
 import torch
 
 from tent.lean import bits
-from tent.lean.buffers import LARGE, RECENT, SPARE, Buffers
+from tent.lean.buffers import LARGE, LIMIT, RECENT, Buffers
 
 LAST = torch.channels_last
 
@@ -99,7 +99,7 @@ def test_batches_of_other_sizes_hold_little_more_than_was_needed_at_once() -> No
             alive.pop()
         del alive
         buffers.trim()
-        assert buffers.bytes <= SPARE * most
+        assert buffers.bytes <= LIMIT * most
 
 
 def test_a_stream_of_equal_batches_takes_no_new_memory() -> None:
@@ -110,6 +110,17 @@ def test_a_stream_of_equal_batches_takes_no_new_memory() -> None:
         del alive
         buffers.trim()
     assert places[1] == places[2] == places[3]
+
+
+def test_memory_that_a_kept_tensor_lies_on_does_not_add_up() -> None:
+    buffers, kept, most = Buffers(), list[torch.Tensor](), 0
+    for rows in range(200, 400, 10):
+        alive = [buffers.take((rows, 1 << 12), torch.empty(0)) for _ in range(4)]
+        most = sum(t.nbytes for t in alive)
+        kept = kept or alive[:1]
+        del alive
+        buffers.trim()
+    assert buffers.bytes <= LIMIT * most + 4 * kept[0].nbytes
 
 
 def test_a_tensor_does_not_keep_the_buffers_alive() -> None:
