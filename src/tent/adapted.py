@@ -14,11 +14,10 @@ from torch.optim import Optimizer
 from tent.delta import Delta
 from tent.engine.engine import Engine
 from tent.engine.eval_mode import evaluating
-from tent.engine.execution import choose_execution
+from tent.engine.execution import choose_execution, fuse
 from tent.engine.source_model import SourceModel
 from tent.engine.structures import Picker, batch_inputs, detach_inputs, detach_output
 from tent.export import bake
-from tent.lean.optimizer import fused
 from tent.method import Answers, Method, OptimizerFactory
 from tent.methods import Tent
 from tent.norm import Stats
@@ -214,7 +213,7 @@ def adapt(
             "pass answers='after' or steps=2 or more"
         )
     factory, execution = _factory(optimizer or method.optimizer, lr), choose_execution(source.model, lean, precision)
-    factory = fused(factory) if lean else factory
+    factory = fuse(factory) if lean else factory
     return Adapted(Engine(source, method, names, stats, factory, steps, logits, execution), episodic, answers)
 
 

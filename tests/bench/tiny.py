@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tent.bench.schedule import attempt
 from tent.bench.case import Case, Data
 from tent.bench.execute.adapted_cache import Lessons
 from tent.bench.execute.run import run
 from tent.bench.render.view import Lines
 from tent.bench.result import Result
+from tent.bench.schedule import attempt
 from tent.bench.schedule.board import Board
 from tent.bench.schedule.plan import plan
 from tent.bench.schedule.workers import work

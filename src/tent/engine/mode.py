@@ -10,8 +10,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from tent.engine import distributed
-from tent.lean import FUNCTIONS, Buffers
-from tent.lean.batch_norm import batch_norm, fixed
+from tent.engine.private import FUNCTIONS, Buffers, batch_norm, fixed
 from tent.norm import Stats
 
 

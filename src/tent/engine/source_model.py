@@ -1,6 +1,7 @@
 """The source model, read-only: it is run with other parameters and statistics than its own."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -89,21 +90,15 @@ class SourceModel:
         head = id(self.parameter(self.head)) if self.head else 0
         stand_ins, layers = self._stand_ins(params), self._layers()
 
-        def once(inputs: Inputs) -> tuple[Any, Forward]:
+        def once(execution: Execution, inputs: Inputs) -> tuple[Any, Forward]:
             forward = Forward(stats, stand_ins, layers, moments, self.groups, head, observe, execution.buffers)
             args, kwargs = inputs
-            with Mode(forward), execution.autocast():
+            with Mode(forward), execution.context():
                 return execution.widened(self.model(*args, **kwargs)), forward
 
-        if not execution.images_last:
-            return once(inputs)
-        try:
-            return once(execution.inputs(inputs))
-        except RuntimeError as error:
-            if "view size is not compatible" not in str(error):
-                raise
-            execution.images_last = False  # the model views its images in a shape that this layout does not allow
-            return once(inputs)
+        group = next(iter(self.groups.values()), None)
+        agree = bool if group is None else partial(distributed.agreed, group=group)
+        return execution.run(once, inputs, agree)
 
     def _stand_ins(self, params: Mapping[str, Tensor]) -> dict[int, Tensor]:
         stand_ins = {}

@@ -54,6 +54,8 @@ class Buffers:
 
     def __init__(self, costly: frozenset[int] = frozenset()) -> None:
         self.costly = costly  # addresses of weights whose products are kept rather than recomputed
+        self.recomputes = True  # whether an activation's input may be recomputed for its gradient
+        self._reads: list[tuple[Tensor, int]] = []  # what this pass will recompute from, and its version then
         self._arenas: list[Arena] = []
         self._returned: deque[tuple[Arena, int, int]] = deque()  # by whichever thread let go of a tensor
         self._needed = 0  # bytes in use
@@ -78,12 +80,22 @@ class Buffers:
     def trim(self) -> None:
         """End a pass: hold one piece of memory, of the size that the recent passes needed."""
         self._collect()
+        self._reads.clear()
         most = max(self._peaks)
         self._peaks.append(self._needed)
         if self.bytes > LIMIT * most:
             self._arenas = [arena for arena in self._arenas if arena.in_use]
             if most and not self._arenas:
                 self._arenas = [Arena(int(SPARE * most))]
+
+    def note_reads(self, tensors: Sequence[Tensor]) -> None:
+        """Note tensors that the backward pass will read; unlike torch's own functions' they might be written to."""
+        self._reads += [(tensor, tensor._version) for tensor in tensors]
+
+    def pop_overwritten(self) -> bool:
+        """Tell whether one of those was written to since, and forget them."""
+        reads, self._reads = self._reads, []
+        return any(tensor._version != version for tensor, version in reads)
 
     @property
     def bytes(self) -> int:
