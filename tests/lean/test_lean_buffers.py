@@ -6,6 +6,7 @@ import pickle
 import random
 import threading
 import weakref
+from itertools import pairwise
 
 import torch
 
@@ -70,7 +71,7 @@ def test_tensors_that_live_at_once_never_share_memory() -> None:
             alive.pop(draw.randrange(len(alive)))
         alive.append(buffers.take((draw.randrange(LARGE // 4, LARGE),), torch.empty(0)))
         ends = sorted((t.data_ptr(), t.data_ptr() + t.nbytes) for t in alive)
-        assert all(end <= start for (_, end), (start, _) in zip(ends, ends[1:], strict=False))
+        assert all(end <= start for (_, end), (start, _) in pairwise(ends))
         if step % 20 == 0:
             buffers.trim()
 

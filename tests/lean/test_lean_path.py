@@ -190,8 +190,8 @@ def test_a_loss_is_scaled_down_until_its_gradients_are_finite() -> None:
 
 def test_the_engine_makes_the_pass_again_at_a_smaller_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     passes = []
-    see = Engine.see
-    monkeypatch.setattr(Engine, "see", lambda self, *a, **k: passes.append(1) or see(self, *a, **k))
+    see = Engine.forward
+    monkeypatch.setattr(Engine, "forward", lambda self, *a, **k: passes.append(1) or see(self, *a, **k))
     model, x = made("conv"), batches(1)[0]
     method = tent.Tent(lambda logits: tent.losses.entropy(logits) * 1000)
     adapted, plain = tent.adapt(model, method), tent.adapt(model, method)

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +9,14 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from tent.lean import FUNCTIONS, Buffers, batch_norm, costly_weights, fixed, has_convolutions
+    from tent.lean import FUNCTIONS, Buffers, costly_weights, has_convolutions
+    from tent.lean.batch_norm import batch_norm, fixed
 
     LEAN_ERROR: Exception | None = None
 else:
     try:
-        from tent.lean import FUNCTIONS, Buffers, batch_norm, costly_weights, fixed, has_convolutions
+        from tent.lean import FUNCTIONS, Buffers, costly_weights, has_convolutions
+        from tent.lean.batch_norm import batch_norm, fixed
 
         LEAN_ERROR = None
     except (ImportError, AttributeError, RuntimeError, TypeError) as error:
@@ -36,36 +37,19 @@ def warn_without_lean() -> None:
     )
 
 
-def run_backward(loss: Tensor, params: Sequence[Tensor], mode: AbstractContextManager[Any] | None = None) -> None:
-    """Leave the loss's gradients at the parameters; what runs once more inside the backward pass finds the mode on.
+def run_backward(loss: Tensor, params: Sequence[Tensor]) -> None:
+    """Leave the loss's gradients at the parameters, with the mode that is on staying on.
 
-    A checkpointed block does so. But torch.autograd.backward is itself a torch function, inside which a mode is off:
-    hence the call behind it or, where torch has that no more, a hook that turns the mode on as the pass begins.
+    A checkpointed block runs once more inside the backward pass, and must find the mode that it found the first time.
+    But torch.autograd.backward is itself a torch function, inside which a mode is off: hence the call behind it or,
+    where torch has that no more, edges of the graph in place of tensors, which modes do not see.
     """
-    run = getattr(torch.autograd.graph, "_engine_run_backward", None)
+    run, seed = getattr(torch.autograd.graph, "_engine_run_backward", None), torch.ones_like(loss)
     if run is not None:
-        with mode or nullcontext():
-            seed = (torch.ones_like(loss),)
-            run((loss,), seed, False, False, tuple(params), allow_unreachable=True, accumulate_grad=True)
+        run((loss,), (seed,), False, False, tuple(params), allow_unreachable=True, accumulate_grad=True)
         return
-    _run_with_hook(loss, params, mode)
-
-
-def _run_with_hook(loss: Tensor, params: Sequence[Tensor], mode: AbstractContextManager[Any] | None) -> None:
-    entered: list[AbstractContextManager[Any]] = []
-
-    def enter(gradient: Tensor) -> None:
-        if mode is not None:
-            mode.__enter__()
-            entered.append(mode)
-
-    hook = loss.register_hook(enter)  # type: ignore[no-untyped-call]
-    try:
-        torch.autograd.backward(loss, inputs=list(params))
-    finally:
-        hook.remove()
-        for each in entered:
-            each.__exit__(None, None, None)
+    edge = torch.autograd.graph.get_gradient_edge
+    torch.autograd.backward([edge(loss)], [seed], inputs=[edge(param) for param in params])  # type: ignore[arg-type]
 
 
 def divide_all(tensors: Sequence[Tensor], by: float) -> None:

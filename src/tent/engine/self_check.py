@@ -10,7 +10,7 @@ from torch.overrides import TorchFunctionMode
 from tent.engine.structures import list_tensors
 
 # differences that rounding makes, as a share of the answers' size; deep nets add up those of every layer
-ROUNDING = {torch.float64: 1e-7, torch.float32: 1e-2}
+ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-3}
 NARROW_ROUNDING = 0.3  # of bfloat16 and float16
 
 
@@ -58,10 +58,13 @@ class Watch(TorchFunctionMode):
             self._suspects |= {_address(t): t.untyped_storage() for t in (*inputs, *outputs) if _address(t)}
 
 
+@torch.no_grad()
 def answers_agree(output: Any, reference: Any, dtype: torch.dtype | None) -> bool | None:
     """Tell whether two outputs of a model differ by no more than rounding; None where they are not finite."""
-    pairs = list(zip(list_tensors(output), list_tensors(reference), strict=False))
-    for ours, theirs in pairs:
+    mine, others = list_tensors(output), list_tensors(reference)
+    if len(mine) != len(others):
+        return False
+    for ours, theirs in zip(mine, others, strict=True):
         if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
             return False
         if not theirs.is_floating_point() or not theirs.numel():

@@ -8,11 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tent.lean import frozen, layer_norm, pointwise, pooling
-from tent.lean.batch_norm import batch_norm, fixed
+from tent.lean import frozen, group_norm, layer_norm, pointwise, pooling
 from tent.lean.buffers import Buffers
 from tent.lean.frozen import costly_weights
-from tent.lean.group_norm import group_norm
 from tent.lean.layout import has_convolutions
 
 # a torch function -> ours, which takes the buffers first, and answers NotImplemented where torch's own is to be used
@@ -28,8 +26,8 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     F.gelu: pointwise.gelu,
     F.linear: frozen.linear,
     F.layer_norm: layer_norm.layer_norm,
-    F.group_norm: group_norm,
-    torch.group_norm: group_norm,
+    F.group_norm: group_norm.group_norm,
+    torch.group_norm: group_norm.group_norm,
     torch.conv1d: frozen.convolution(1),
     torch.conv2d: frozen.convolution(2),
     torch.conv3d: frozen.convolution(3),
@@ -38,4 +36,4 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     torch.max_pool2d: pooling.max_pool2d,
 }
 
-__all__ = ["FUNCTIONS", "Buffers", "batch_norm", "costly_weights", "fixed", "has_convolutions"]
+__all__ = ["FUNCTIONS", "Buffers", "costly_weights", "has_convolutions"]
