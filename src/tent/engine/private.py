@@ -49,7 +49,7 @@ def run_backward(loss: Tensor, params: Sequence[Tensor]) -> None:
         run((loss,), (seed,), False, False, tuple(params), allow_unreachable=True, accumulate_grad=True)
         return
     edge = torch.autograd.graph.get_gradient_edge
-    torch.autograd.backward([edge(loss)], [seed], inputs=[edge(param) for param in params])  # type: ignore[arg-type]
+    torch.autograd.backward([edge(loss)], [seed], inputs=[edge(param) for param in params])
 
 
 def divide_all(tensors: Sequence[Tensor], by: float) -> None:
