@@ -14,6 +14,7 @@ from torch.nn.modules.module import _IncompatibleKeys
 from tent.delta import Delta, pack, unpack
 from tent.engine.engine import Engine
 from tent.engine.execution import choose_execution
+from tent.engine.mode import clean_stack
 from tent.engine.setup import Setup, optimizer_maker
 from tent.engine.source_model import SourceModel, eval_mode
 from tent.engine.state import State
@@ -173,7 +174,7 @@ class Adapted(nn.Module):
 
     @contextmanager
     def _run(self) -> Iterator[None]:
-        with self._lock, torch.inference_mode(False), eval_mode(self.state.setup.source.modules):
+        with self._lock, torch.inference_mode(False), eval_mode(self.state.setup.source.modules), clean_stack():
             try:
                 yield
             finally:

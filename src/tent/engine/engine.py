@@ -13,6 +13,7 @@ from tent.engine.mode import Moments
 from tent.engine.state import NotFiniteError, ScaledTooFarError, State
 from tent.engine.structures import Inputs, all_finite, detach_output, is_empty
 
+SMALL = 1 << 20  # values that move, which are cheap to copy before every update
 Answers: TypeAlias = Literal["before", "after"]  # the update
 
 
@@ -81,7 +82,8 @@ class Engine:
 
     def _update(self, batch: Inputs, answers: Answers, wanted: bool) -> Any:
         state, before = self.state, self._progress()
-        restore = state.snapshot(deep=self.steps > 1 or answers == "after" or not self.plain)
+        deep = self.steps > 1 or answers == "after" or not self.plain or state.size <= SMALL
+        restore = state.snapshot(deep)
         # what is remembered is of the batch itself, so a step that uses no pass on it needs one all the same
         needed = wanted or (self.state.setup.stats.remembers and not self.method.uses_pass)
         try:
@@ -94,7 +96,11 @@ class Engine:
                     state.moments = self._remember(seen)
                 answer = self._answer(seen)
         except BaseException:
+            half_done = state.moving and not deep
             restore()
+            if half_done:
+                state.reset()
+                warnings.warn("tent: interrupted amid an update, so the state was reset", RuntimeWarning, stacklevel=2)
             raise
         state.counts.updates += self._progress() != before
         return answer

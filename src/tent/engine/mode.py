@@ -1,6 +1,7 @@
 """The function mode that a model is run under: adapted tensors and chosen statistics take their source's place."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -173,6 +174,21 @@ class Mode(TorchFunctionMode):
             if done is not NotImplemented:
                 return done
         return torch.batch_norm(x, weight, bias, mean, var, False, 0.0, call.eps, torch.backends.cudnn.enabled)
+
+
+_stack_length: Callable[[], int] | None = getattr(torch._C, "_len_torch_function_stack", None)
+_pop_mode: Callable[[], Any] | None = getattr(torch.overrides, "_pop_mode", None)
+
+
+@contextmanager
+def clean_stack() -> Iterator[None]:
+    """Leave no mode on torch's stack: an interrupt may come between a mode's entry and the `with` that would end it."""
+    length = _stack_length() if _stack_length else 0
+    try:
+        yield
+    finally:
+        while _stack_length and _pop_mode and _stack_length() > length:
+            _pop_mode()
 
 
 def _mix(prior: Tensor | None, own: Tensor, share: float | Tensor) -> Tensor:

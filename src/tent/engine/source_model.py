@@ -145,30 +145,37 @@ class SourceTensors(Mapping[str, Tensor]):
 
 
 _lock = threading.Lock()
-_training: dict[int, tuple[nn.Module, int]] = {}  # id of a module found in train mode -> it, and the calls under way
+_holders: dict[int, tuple[nn.Module, set[object]]] = {}  # id of a module found in train mode -> calls that hold it
 
 
 @contextmanager
 def eval_mode(modules: Sequence[nn.Module]) -> Iterator[None]:
     """Hold the modules in eval mode; the last of the calls under way, from whichever thread, puts train mode back."""
-    held: list[nn.Module] = []
+    call = object()
     try:
         with _lock:
             for module in modules:
-                if module.training or id(module) in _training:
-                    _training[id(module)] = (module, _training.get(id(module), (module, 0))[1] + 1)
-                    held.append(module)
+                if module.training or id(module) in _holders:
+                    _holders.setdefault(id(module), (module, set()))[1].add(call)
                     module.training = False
         yield
     finally:
+        _let_go(modules, call)
+
+
+def _let_go(modules: Sequence[nn.Module], call: object) -> None:
+    # an interrupt on the way is raised when all is done: every line here may be run twice
+    try:
         with _lock:
-            for module in held:
-                calls = _training[id(module)][1] - 1
-                if calls:
-                    _training[id(module)] = (module, calls)
-                else:
-                    del _training[id(module)]
+            for module in modules:
+                calls = _holders.get(id(module), (module, set()))[1]
+                if call in calls and len(calls) == 1:
                     module.training = True
+                    _holders.pop(id(module), None)
+                calls.discard(call)
+    except KeyboardInterrupt:
+        _let_go(modules, call)
+        raise
 
 
 def fingerprint(model: nn.Module) -> str:

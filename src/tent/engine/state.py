@@ -1,6 +1,5 @@
 """State: what one adaptation holds beside its source model; it is run, moved, put back and reset here."""
 
-import copy
 import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +16,7 @@ from torch.optim import Optimizer
 from tent.engine import distributed
 from tent.engine.forward_pass import ForwardPass
 from tent.engine.mode import Mode, Moments, PassContext
-from tent.engine.setup import Counts, Setup
+from tent.engine.setup import Counts, Setup, copy_optimizer, restore_optimizer
 from tent.engine.source_model import SourceTensors, eval_mode
 from tent.engine.structures import Inputs, count_samples
 from tent.norm import Stats
@@ -45,6 +44,7 @@ class State:
     scale: float = 1.0  # of the loss in the backward pass, for a precision in which small gradients vanish
     counts: Counts = field(default_factory=Counts)
     gradients: int = 0  # backward passes that were good, since the last reset
+    moving: bool = False  # whether the optimizer's step has begun and not ended
     _graphs: list[tuple[int, PassContext]] = field(default_factory=list, repr=False)  # passes to go back through
 
     @staticmethod
@@ -136,7 +136,9 @@ class State:
         """Take one step of the optimizer down the loss, or raise before anything has moved."""
         self.backward(loss)
         if self.optimizer is not None:
+            self.moving = True
             self.optimizer.step()
+            self.moving = False
             self.optimizer.zero_grad()
 
     def backward(self, loss: Tensor) -> None:
@@ -200,7 +202,7 @@ class State:
         """
         before = {**self.__dict__, "tensors": dict(self.tensors), "_graphs": []}
         values = {name: param.detach().clone() for name, param in self.params.items()} if deep else {}
-        optimizer = copy.deepcopy(self.optimizer.state_dict()) if deep and self.optimizer is not None else None
+        optimizer = copy_optimizer(self.optimizer) if deep and self.optimizer is not None else None
 
         def restore() -> None:
             self.__dict__.update({**before, "scale": self.scale})
@@ -208,10 +210,15 @@ class State:
                 for name, value in values.items():
                     self.params[name].copy_(value)
             if self.optimizer is not None and optimizer is not None:
-                self.optimizer.load_state_dict(optimizer)
+                restore_optimizer(self.optimizer, *optimizer)
             self.clear_gradients()
 
         return restore
+
+    @property
+    def size(self) -> int:
+        """The number of values that move."""
+        return sum(param.numel() for param in self.params.values())
 
     def _mode(self) -> Any:
         # a checkpointed block runs once more inside backward, and must find the mode that it found the first time
