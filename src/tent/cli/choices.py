@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -50,7 +50,8 @@ def track(batches: "Iterable[Batch]", what: str, count: int) -> "Iterator[Batch]
 def _parse_options(name: str, method: "type[Method]", text: str) -> dict[str, Any]:
     """Return the options in a text by their names; those that are no numbers or words are not for a command line."""
     defaults = {each.name: each.default for each in inspect.signature(method).parameters.values()}
-    known = {key: value for key, value in defaults.items() if value is None or isinstance(value, int | float | str)}
+    known = {key: None if value is inspect.Parameter.empty else value for key, value in defaults.items()}
+    known = {key: value for key, value in known.items() if value is None or isinstance(value, int | float | str)}
     options: dict[str, Any] = {}
     for part in filter(None, text.split(",")):
         key, equals, value = part.partition("=")
@@ -65,18 +66,18 @@ def _parse_options(name: str, method: "type[Method]", text: str) -> dict[str, An
 
 
 def _parse_value(word: str, text: str, default: Any) -> Any:
-    """Return a value of the default's own type."""
-    if isinstance(default, str):
-        return text
-    if isinstance(default, bool):
-        if text.lower() not in SWITCH:
-            raise ValueError(f"{word!r}: {text!r} is not true or false")
-        return SWITCH[text.lower()]
-    if isinstance(default, int) or (default is None and re.fullmatch(r"-?\d+", text)):
-        if not re.fullmatch(r"-?\d+", text):
-            raise ValueError(f"{word!r}: {text!r} is not a whole number")
-        return int(text)
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"{word!r}: {text!r} is not a number") from None
+    """Return a value of the default's own type; where there is no default, a number or else the text."""
+    parsers: dict[type, tuple[Callable[[str], Any], str]] = {
+        bool: (lambda text: SWITCH[text.lower()], "true or false"),
+        int: (int, "a whole number"),
+        float: (float, "a number"),
+        str: (str, "text"),
+    }
+    for parse, what in (
+        [parsers[type(default)]] if default is not None else [parsers[int], parsers[float], parsers[str]]
+    ):
+        try:
+            return parse(text)
+        except (ValueError, KeyError):
+            problem = f"{word!r}: {text!r} is not {what}"
+    raise ValueError(problem)
