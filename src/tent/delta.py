@@ -123,9 +123,8 @@ def _moments(layer: str, tensors: Mapping[str, Tensor], state: State) -> Moments
     shape = state.setup.source.norms[layer].running_mean.shape
     for name, tensor in (("running_mean", mean), ("running_var", var)):
         if tensor.shape != shape or not tensor.is_floating_point():
-            raise ValueError(
-                f"{_join(layer, name)} is {tensor.dtype} of shape {tuple(tensor.shape)}, not {tuple(shape)}"
-            )
+            seen = f"{tensor.dtype} of shape {tuple(tensor.shape)}".removeprefix("torch.")
+            raise ValueError(f"{_join(layer, name)} is {seen}, not float of shape {tuple(shape)}; {AGAIN}")
     if (var < 0).any():
         raise ValueError(f"{_join(layer, 'running_var')} is negative, which no variance is; the delta cannot be used")
     return Moments(mean.clone(), var.clone(), 0)

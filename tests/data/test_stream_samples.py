@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from tent.data import Images, Stream
+from tent.data import Images, Preprocess, Stream
 from tent.data.order import SortedByClass, Stored
 from tent.data.samples import Samples
 
@@ -47,7 +47,8 @@ def test_images_whose_answers_are_label_maps():
             return True
 
         def fetch(self, indices, each=None):
-            return np.stack([np.full((2, 2, 3), i, dtype=np.uint8) for i in indices])
+            images = [np.full((2, 2, 3), i, dtype=np.uint8) for i in indices]
+            return np.stack(images) if each is None else [each(image) for image in images]
 
         def targets(self, indices):
             return np.stack([np.full((2, 2), i, dtype=np.int64) for i in indices])
@@ -55,6 +56,8 @@ def test_images_whose_answers_are_label_maps():
     for x, y, _ in Stream(Streets("streets", None, 4), 2):
         assert y.shape == (2, 2, 2)
         assert torch.equal((x[:, 0] * 255).round().long(), y)
+    with pytest.raises(ValueError, match="streets: images would be cropped and their label maps not"):
+        next(iter(Stream(Streets("streets", None, 4), 2, preprocess=Preprocess(crop=1))))
 
 
 def test_two_inputs_without_and_with_a_label():
@@ -114,7 +117,5 @@ def test_the_hash_is_of_what_the_samples_hold():
 
 
 def test_samples_come_prepared():
-    from tent.data import Preprocess
-
     with pytest.raises(ValueError, match="preprocess is for images"):
         Stream(texts(), 2, preprocess=Preprocess())

@@ -13,7 +13,7 @@ from tent.data.preprocess import Preprocess, stacked
 from tent.data.samples import Samples
 from tent.engine.structures import list_tensors, map_tensors
 
-MIXED = "mixed"  # the domain of a batch whose samples are of several
+MIXED = "mixed"  # the domain of a batch of a mixture
 
 
 class Source(NamedTuple):
@@ -22,6 +22,20 @@ class Source(NamedTuple):
     data: Images | Samples
     preprocess: Preprocess
     domain: str
+    mixed: bool = False  # whether its samples share batches with other sources'
+
+    def read(self, index: Indices) -> tuple[Any, Any]:
+        """Return the inputs and the labels at these places of the set."""
+        if isinstance(self.data, Samples):
+            return self.data.read(index)
+        if self.preprocess.keeps(self.data.extent):
+            x = self.preprocess(self.data.fetch(index))
+        else:
+            x = self.preprocess.scale(stacked(list(self.data.fetch(index, self.preprocess.shape))))
+        y = self.data.targets(index)
+        if y is not None and y.ndim > 1 and self.preprocess.crop is not None:
+            raise ValueError(f"{self.data.name}: images would be cropped and their label maps not; leave the crop out")
+        return x, None if y is None else torch.from_numpy(y)
 
 
 class Batch(NamedTuple):
@@ -58,9 +72,8 @@ class Stream:
         self._index: Indices = order.permutation(total, lambda: _class_labels(data))
         self._ends: Indices = _ends(total, batch_size)
         self.name, self.classes, self.order_words = data.name, data.classes, order.words
-        what = f"images, {order.words}" if isinstance(data, Images) else f"samples, {order.words}"
-        shape = f"; {preprocess.words}" if isinstance(data, Images) else ""
-        self.protocol = f"{data.name}: {total:,} {what}, batches of {batch_size}{shape}"
+        kind, words = ("images", f"; {preprocess.words}") if isinstance(data, Images) else ("samples", "")
+        self.protocol = f"{data.name}: {total:,} {kind}, {order.words}, batches of {batch_size}{words}"
 
     def __len__(self) -> int:
         """Return the number of batches."""
@@ -99,10 +112,10 @@ class Stream:
 
     def __iter__(self) -> Iterator[Batch]:
         start = 0
-        for number, end in enumerate(self._ends):
-            domains = set(self.batch_domains(number))
+        for end in self._ends:
             inputs, labels = self._read(self._source[start:end], self._index[start:end])
-            yield Batch(inputs, labels, domains.pop() if len(domains) == 1 else MIXED)
+            source = self._sources[int(self._source[start])]
+            yield Batch(inputs, labels, MIXED if source.mixed else source.domain)
             start = end
 
     def batch_domains(self, number: int) -> list[str]:
@@ -133,9 +146,7 @@ class Stream:
         return joined
 
     @staticmethod
-    def mixed(
-        streams: Sequence["Stream"], seed: int = 0, batch_size: int | None = None, name: str | None = None
-    ) -> "Stream":
+    def mixed(streams: Sequence["Stream"], seed: int = 0, batch_size: int | None = None) -> "Stream":
         """Return the samples of all streams shuffled together, so that every batch is a mixture of domains.
 
         Args:
@@ -145,19 +156,19 @@ class Stream:
         size, turns = batch_size or streams[0].batch_size, Shuffled(seed).permutation(joined.total)
         ends = _ends(joined.total, size)
         mixture = _copy(joined, joined._source[turns], joined._index[turns], ends)
-        mixture.name = name or " with ".join(stream.name for stream in streams)
+        mixture._sources = tuple(source._replace(mixed=True) for source in joined._sources)
+        mixture.name = " with ".join(stream.name for stream in streams)
         mixture.order_words = f"{len(streams)} domains mixed, shuffled by seed {seed}"
         mixture.protocol = f"mixed, shuffled by seed {seed}, batches of {size}: {_list_protocols(streams)}"
         return mixture
 
     @staticmethod
-    def recurring(streams: Sequence["Stream"], times: int, name: str | None = None) -> "Stream":
+    def recurring(streams: Sequence["Stream"], times: int) -> "Stream":
         """Return the domains one after another, and all of that again, so many times in all."""
         if times < 1:
             raise ValueError(f"times {times}: streams recur 1 time or more")
-        joined = Stream.sequence(
-            list(streams) * times, name or f"{times} times {', then '.join(stream.name for stream in streams)}"
-        )
+        joined = _join(list(streams) * times)
+        joined.name = f"{times} times {', then '.join(stream.name for stream in streams)}"
         joined.order_words = f"{len(streams)} domains one after another, {times} times, each {_shared_order(streams)}"
         joined.protocol = f"one after another, {times} times: {_list_protocols(streams)}"
         return joined
@@ -165,9 +176,9 @@ class Stream:
     def _read(self, source: Indices, index: Indices) -> tuple[Any, Any]:
         used = np.unique(source)
         if len(used) == 1:
-            return _read_source(self._sources[int(used[0])], index)
+            return self._sources[int(used[0])].read(index)
         places = [np.flatnonzero(source == each) for each in used]
-        parts = [_read_source(self._sources[int(e)], index[own]) for e, own in zip(used, places, strict=True)]
+        parts = [self._sources[int(each)].read(index[own]) for each, own in zip(used, places, strict=True)]
         back = torch.from_numpy(np.argsort(np.concatenate(places), kind="stable"))
         try:
             return _merge([inputs for inputs, _ in parts], back), _merge([labels for _, labels in parts], back)
@@ -175,18 +186,6 @@ class Stream:
             sizes = {tuple(t.shape[1:]) for inputs, _ in parts for t in list_tensors(inputs)}
             text = f"{self.name}: one batch has images of {sizes}; preprocess all streams to one size"
             raise ValueError(text) from None
-
-
-def _read_source(source: Source, index: Indices) -> tuple[Any, Any]:
-    data, preprocess, _ = source
-    if isinstance(data, Samples):
-        return data.read(index)
-    if preprocess.keeps(data.extent):
-        x = preprocess(data.fetch(index))
-    else:
-        x = preprocess.scale(stacked(list(data.fetch(index, preprocess.shape))))
-    y = data.targets(index)
-    return x, None if y is None else torch.from_numpy(y)
 
 
 def _merge(parts: Sequence[Any], back: torch.Tensor) -> Any:
