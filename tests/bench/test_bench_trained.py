@@ -15,8 +15,7 @@ from tent.bench.execute.run_case import run_case
 from tent.bench.read.compute import passes
 from tent.bench.read.query import read_grid
 from tent.bench.read.training import budget
-from tent.bench.render.layout import build_table
-from tent.bench.render.table import Table
+from tent.bench.render.table import Table, build_table
 from tent.bench.result import Result
 from tent.bench.schedule.board import Board
 from tent.bench.schedule.plan import describe_untrained, make_plan

@@ -12,10 +12,10 @@ from tinysuite import ERRORS, stored, tiny
 from tent.bench.read.grid import Grid
 from tent.bench.read.query import read_grid
 from tent.bench.render.latex import to_latex
-from tent.bench.render.layout import build_table
 from tent.bench.render.markdown import to_markdown
 from tent.bench.render.report import render_report
 from tent.bench.render.spreadsheet import columns, to_csv
+from tent.bench.render.table import build_table
 
 ROWS, COLUMNS = ("a|b & 50%", "c*d_e [x](y) <i>"), ("one_1 #2", "$two^~\\{}")
 

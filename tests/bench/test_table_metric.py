@@ -13,8 +13,8 @@ from tinysuite import stored, tiny
 from tent.bench.read.grid import Grid
 from tent.bench.read.query import open_results, read_grid
 from tent.bench.render.figures.plot import list_pictures
-from tent.bench.render.layout import build_table
 from tent.bench.render.spreadsheet import to_csv
+from tent.bench.render.table import build_table
 from tent.bench.result import Result
 from tent.bench.store import Store
 from tent.bench.suite import Cell, Suite

@@ -12,8 +12,7 @@ from tent.bench.read.compute import cost
 from tent.bench.read.grid import summarize
 from tent.bench.read.provenance import read_provenance
 from tent.bench.read.query import Query, read_grid
-from tent.bench.render.layout import build_table
-from tent.bench.render.table import Field
+from tent.bench.render.table import Field, build_table
 from tent.bench.store import Store
 from tent.bench.suites import SUITES
 
@@ -227,7 +226,10 @@ def test_terms_are_common_by_row_by_column_or_neither(tmp_path: Path) -> None:
 def test_a_word_that_some_results_leave_out_is_not_common(tmp_path: Path) -> None:
     suite = tiny()
     results = [
-        replace(result(cell.case, 0.5), protocol={"reset": "never", **({"lr": "0.1"} if cell.row == "second" else {})})
+        replace(
+            result(cell.case, 0.5),
+            protocol={"reset": "never", "training": "", **({"lr": "0.1"} if cell.row == "second" else {})},
+        )
         for cell in suite.cells((0,), None)
     ]
     found = read_provenance(read_grid(suite, kept(tmp_path, *results).all()))

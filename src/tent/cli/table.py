@@ -40,7 +40,7 @@ def table(
     from rich.console import Console
 
     from tent.bench.render.costs import build_cost_table
-    from tent.bench.render.layout import build_table
+    from tent.bench.render.table import build_table
     from tent.bench.render.terminal import to_terminal
 
     grid = load_grid(suite, store, seeds=seeds, weights=weights, limit=limit, model=model, method=method)

@@ -4,6 +4,7 @@ import re
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tent.bench.case import Case
 from tent.bench.paper import MEAN, published_value
@@ -88,7 +89,7 @@ class Grid:
         )
         return ", ".join((self.title, *(change for change in changes if change)))
 
-    @property
+    @cached_property
     def metric(self) -> Metric:
         """What all entries are judged by."""
         metrics = {primary_metric(entry.case) for entry in self.entries.values()}
@@ -117,6 +118,11 @@ class Grid:
         values = [entry.values(self.metric.name) for entry in self.group(row, title)]
         complete = [seed for seed in self.seeds if values and all(seed in own for own in values)]
         return summarize({seed: statistics.mean(own[seed] for own in values) for seed in complete})
+
+    def display_value(self, row: str, title: str = MEAN) -> tuple[float, float] | None:
+        """Return the mean and spread of such a number in the unit that is shown, a spread of 0 where none is known."""
+        value = self.summary(row, title)
+        return None if value is None else (self.metric.scale(value.mean), self.metric.scale(value.spread or 0))
 
 
 def summarize(values: Mapping[int, float]) -> Summary | None:

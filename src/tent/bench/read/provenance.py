@@ -82,7 +82,7 @@ def _values_by_fact(grid: Grid) -> dict[str, list[_Value]]:
                 if len(grid.columns) > 1:
                     text = re.sub(rf"\b{re.escape(column)}\b", "[its column]", text)
                 values[fact].append(_Value(row, column, text))
-    return {display_name(fact): own for fact, own in values.items() if own}
+    return {display_name(fact): own for fact, own in values.items() if any(each.text for each in own)}
 
 
 def _text_by(values: list[_Value], place: Callable[[_Value], str]) -> dict[str, str] | None:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,83 +11,68 @@ from tent.bench.read.training import is_baseline
 from tent.bench.render.costs import build_cost_table
 from tent.bench.render.figures.plot import Picture, list_pictures
 from tent.bench.render.figures.style import to_svg
-from tent.bench.render.layout import build_table
-from tent.bench.render.table import Table
+from tent.bench.render.table import build_table
+from tent.bench.result import Result
 
 HERE = Path(__file__).parent
 WIDTHS = {"wide": 9.5, "narrow": 3.4}  # inches: a figure is drawn for a desk and for a phone, and the page shows one
 LONG, LONGEST = 28, 120  # letters: what a narrow column would break into many lines
 
 
-@dataclass(frozen=True)
-class Section:
-    """All there is to say of a grid, as the template asks for it."""
-
-    grid: Grid
-
-    @property
-    def anchor(self) -> str:
-        """The name of the section in the page."""
-        return re.sub(r"[^a-z0-9-]+", "-", self.grid.file_name.lower())
-
-    @property
-    def state(self) -> str:
-        """How much of the grid is there, and of which seeds."""
-        entries, seeds = self.grid.entries.values(), self.grid.seeds
-        counts = {
-            "results": sum(len(entry.successes) for entry in entries),
-            "failed": sum(len(entry.failures) for entry in entries),
-            "missing": sum(len(entry.missing_seeds) for entry in entries),
-        }
-        said = [f"{number:,} {word}" for word, number in counts.items() if number or word == "results"]
-        return f"{', '.join(said)}, seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
-
-    @property
-    def table(self) -> Table:
-        """Its numbers."""
-        return build_table(self.grid)
-
-    @property
-    def costs(self) -> Table | None:
-        """What the answers cost; where no model was trained for a row, its figure has that."""
-        trained = any(is_baseline(result.training) for result in self.grid.results)
-        return build_cost_table(self.grid) if trained else None
-
-    @property
-    def pictures(self) -> list[Picture]:
-        """Its figures."""
-        return list_pictures(self.grid)
-
-    def svgs(self, picture: Picture) -> dict[str, str]:
-        """Return a figure at each width, as SVG to stand in the page."""
-        label = f"{self.grid.heading}. {picture.caption} The numbers are in the table."
-        return {
-            name: to_svg(picture.draw(self.grid, width, ""), f"{self.anchor}-{picture.name}-{name}", label)
-            for name, width in WIDTHS.items()
-        }
-
-    @property
-    def provenance(self) -> dict[str, str]:
-        """What the results were made with."""
-        results = self.grid.results
-        names = dict.fromkeys(name for result in results for name in result.versions)
-        weights = (f"{result.case.model} {result.case.weights[:16]}" for result in results if result.case.weights)
-        seconds = sum(result.seconds for result in results)
-        return {
-            "commit": _join(result.commit for result in results),
-            **{name: _join(result.versions.get(name, "") for result in results) for name in names},
-            "hardware": _join(result.hardware for result in results),
-            "weights": _join(weights),
-            "finished": _period(result.finished for result in results),
-            "time": f"{seconds:,.0f} seconds of updating and answering, reading data not counted",
-        }
-
-
 def render_report(grids: Sequence[Grid], alerts: Sequence[str] = ()) -> str:
     """Return the page of some grids; alerts are told at its top."""
     style = (HERE / "page.css").read_text(encoding="utf-8")
-    sections = [Section(grid) for grid in grids]
-    return str(_template().render(summary=_summary(grids), alerts=alerts, sections=sections, style=style))
+    template, sections = _template(), [_section(grid) for grid in grids]
+    return str(template.render(summary=_summary(grids), alerts=alerts, sections=sections, style=style))
+
+
+def _section(grid: Grid) -> dict[str, Any]:
+    """Return all there is to say of a grid, by the names that the template uses."""
+    trained = any(is_baseline(result.training) for result in grid.results)
+    anchor = re.sub(r"[^a-z0-9-]+", "-", grid.file_name.lower())
+    return {
+        "heading": grid.heading,
+        "anchor": anchor,
+        "state": _state(grid),
+        "table": build_table(grid),
+        "figures": [(picture.caption, _svgs(grid, picture, anchor)) for picture in list_pictures(grid)],
+        "costs": build_cost_table(grid) if trained else None,  # elsewhere, a figure has them
+        "provenance": _provenance(grid.results),
+    }
+
+
+def _state(grid: Grid) -> str:
+    """Say how much of a grid is there, and of which seeds."""
+    entries, seeds = grid.entries.values(), ", ".join(map(str, grid.seeds))
+    numbers = {
+        "results": sum(len(entry.successes) for entry in entries),
+        "failed": sum(len(entry.failures) for entry in entries),
+        "missing": sum(len(entry.missing_seeds) for entry in entries),
+    }
+    said = [f"{number:,} {word}" for word, number in numbers.items() if number or word == "results"]
+    return f"{', '.join(said)}, seed{'s' if len(grid.seeds) > 1 else ''} {seeds}"
+
+
+def _svgs(grid: Grid, picture: Picture, anchor: str) -> dict[str, str]:
+    label = f"{grid.heading}. {picture.caption} The numbers are in the table."
+    return {
+        name: to_svg(picture.draw(grid, width, ""), f"{anchor}-{picture.name}-{name}", label)
+        for name, width in WIDTHS.items()
+    }
+
+
+def _provenance(results: Sequence[Result]) -> dict[str, str]:
+    names = dict.fromkeys(name for result in results for name in result.versions)
+    weights = (f"{result.case.model} {result.case.weights[:16]}" for result in results if result.case.weights)
+    seconds = sum(result.seconds for result in results)
+    return {
+        "commit": _join(result.commit for result in results),
+        **{name: _join(result.versions.get(name, "") for result in results) for name in names},
+        "hardware": _join(result.hardware for result in results),
+        "weights": _join(weights),
+        "finished": _period(result.finished for result in results),
+        "time": f"{seconds:,.0f} seconds of updating and answering, reading data not counted",
+    }
 
 
 def _template() -> Any:

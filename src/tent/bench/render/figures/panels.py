@@ -7,22 +7,10 @@ from typing import Any
 
 from tent.bench.case import Case
 from tent.bench.read.grid import Grid
-from tent.bench.render.figures.style import (
-    INK,
-    KNOWN,
-    LETTER,
-    SMALL,
-    Look,
-    add_axis,
-    draw_title,
-    fit,
-    new_figure,
-    plot_point,
-    title_height,
-)
+from tent.bench.render.figures import style
 
 LEFT, RIGHT, ABOVE, BELOW, HIGH, BAR = 0.6, 0.15, 0.32, 0.5, 1.5, 0.26  # inches
-OURS, OTHER = KNOWN["Tent"], Look("#a9c3d1", "", "s")  # dark and light
+OURS, OTHER = style.KNOWN["Tent"], style.Look("#a9c3d1", "", "s")  # dark and light
 NUMBERS = {"lr": "learning rate", "batch_size": "images a batch", "steps": "steps a batch"}  # drawn as lines
 
 
@@ -51,56 +39,51 @@ def draw_panels(grid: Grid, width: float = 9.5, title: str = "") -> Any:
     bars = {name: [grid.rows[0], *own] for name, own in words.items() if own}
     lines = {name: [grid.rows[0], *rows[name]] for name in NUMBERS if name in rows}
     across = max(1, min(3, int(width / 2.9)))
-    above = title_height(title, width - 0.1)
+    above = style.title_height(title, width - 0.1)
     heights = [ABOVE + BAR * len(own) + BELOW for own in bars.values()]
-    figure = new_figure(width, above + sum(heights) + math.ceil(len(lines) / across) * (ABOVE + HIGH + BELOW))
-    names = min(max(len(row) for row in grid.rows) * LETTER + 0.15, 0.5 * width)
-    reach = max((sum(_value(grid, row) or (0, 0)) for own in bars.values() for row in own), default=1) or 1
+    figure = style.new_figure(width, above + sum(heights) + math.ceil(len(lines) / across) * (ABOVE + HIGH + BELOW))
+    names = min(max(len(row) for row in grid.rows) * style.LETTER + 0.15, 0.5 * width)
+    reach = max((sum(grid.display_value(row) or (0.0,)) for own in bars.values() for row in own), default=1) or 1
     for i, (name, own) in enumerate(bars.items()):
-        axis = add_axis(figure, names, above + sum(heights[:i]) + ABOVE, width - names - 0.5, BAR * len(own))
+        axis = style.add_axis(figure, names, above + sum(heights[:i]) + ABOVE, width - names - 0.5, BAR * len(own))
         _draw_bars(axis, grid, own, names - 0.15)
         _name_axis(axis, name, grid.metric.axis, "")
         axis.set_xlim(0, 1.02 * reach)
     for i, (name, own) in enumerate(lines.items()):
         left, top = i % across * width / across, above + sum(heights) + i // across * (ABOVE + HIGH + BELOW) + ABOVE
-        axis = add_axis(figure, left + LEFT, top, width / across - LEFT - RIGHT, HIGH)
+        axis = style.add_axis(figure, left + LEFT, top, width / across - LEFT - RIGHT, HIGH)
         _draw_line(axis, grid, own, name)
         _name_axis(axis, NUMBERS[name], "", grid.metric.axis)
-    draw_title(figure, title, 0.1)
+    style.draw_title(figure, title, 0.1)
     return figure
-
-
-def _value(grid: Grid, row: str) -> tuple[float, float] | None:
-    """Return a row's mean and spread in the unit that is shown; None where there is none."""
-    value = grid.summary(row)
-    return None if value is None else (grid.metric.scale(value.mean), grid.metric.scale(value.spread or 0))
 
 
 def _draw_bars(axis: Any, grid: Grid, rows: Sequence[str], room: float) -> None:
     for place, row in enumerate(reversed(rows)):
-        value, look = _value(grid, row), OURS if row == rows[0] else OTHER
+        value, look = grid.display_value(row), OURS if row == rows[0] else OTHER
         if value is None:
-            axis.text(0, place, " missing or failed", va="center", fontsize=SMALL, color=INK)
+            axis.text(0, place, " missing or failed", va="center", fontsize=style.SMALL, color=style.INK)
             continue
-        axis.barh(place, value[0], 0.7, color=look.colour, edgecolor=INK, linewidth=0.5)
+        axis.barh(place, value[0], 0.7, color=look.colour, edgecolor=style.INK, linewidth=0.5)
         if value[1]:
-            axis.errorbar(value[0], place, xerr=value[1], color=INK, capsize=2, linewidth=0.8)
+            axis.errorbar(value[0], place, xerr=value[1], color=style.INK, capsize=2, linewidth=0.8)
         text = axis.annotate(f"{value[0]:.1f}", (sum(value), place), (4, 0), textcoords="offset points", va="center")
-        text.set(fontsize=SMALL, color=INK)
-    axis.set_yticks(range(len(rows)), [fit(row, room) for row in reversed(rows)])
+        text.set(fontsize=style.SMALL, color=style.INK)
+    axis.set_yticks(range(len(rows)), [style.shorten(row, room) for row in reversed(rows)])
     axis.set_ylim(-0.6, len(rows) - 0.4)
     axis.tick_params(axis="y", length=0)
     axis.grid(visible=False, axis="y")
-    axis.grid(axis="x", color=INK, alpha=0.15, linewidth=0.6)
+    axis.grid(axis="x", color=style.INK, alpha=0.15, linewidth=0.6)
 
 
 def _draw_line(axis: Any, grid: Grid, rows: Sequence[str], name: str) -> None:
     numbers = {row: float(getattr(entry.case, name) or 0) for (row, _), entry in grid.entries.items()}
-    points = {row: value for row in sorted(rows, key=numbers.__getitem__) if (value := _value(grid, row)) is not None}
+    ordered = sorted(rows, key=numbers.__getitem__)
+    points = {row: value for row in ordered if (value := grid.display_value(row)) is not None}
     places, means = [numbers[row] for row in points], [mean for mean, _ in points.values()]
     axis.plot(places, means, color=OTHER.colour, linewidth=1.6)
     for row, (mean, spread) in points.items():
-        plot_point(axis, (numbers[row], mean), spread, OURS if row == rows[0] else OTHER)
+        style.plot_point(axis, (numbers[row], mean), spread, OURS if row == rows[0] else OTHER)
     if name != "steps":
         axis.set_xscale("log")
         axis.minorticks_off()
@@ -109,6 +92,6 @@ def _draw_line(axis: Any, grid: Grid, rows: Sequence[str], name: str) -> None:
 
 
 def _name_axis(axis: Any, title: str, below: str, beside: str) -> None:
-    axis.set_title(title, fontsize=SMALL, color=INK, loc="left")
-    axis.set_xlabel(below, fontsize=SMALL, color=INK)
-    axis.set_ylabel(beside, fontsize=SMALL, color=INK)
+    axis.set_title(title, fontsize=style.SMALL, color=style.INK, loc="left")
+    axis.set_xlabel(below, fontsize=style.SMALL, color=style.INK)
+    axis.set_ylabel(beside, fontsize=style.SMALL, color=style.INK)

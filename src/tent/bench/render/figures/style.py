@@ -56,7 +56,7 @@ def find_looks(rows: Sequence[str]) -> dict[str, Look]:
     return {row: KNOWN[row] if row in KNOWN else OTHERS[rest.index(row) % len(OTHERS)] for row in rows}
 
 
-def fit(name: str, inches: float) -> str:
+def shorten(name: str, inches: float) -> str:
     """Return a name as it is read, cut to what fits."""
     name = display_name(name)
     most = max(4, int(inches / LETTER + 0.01))  # room that was measured by a name is enough for it
