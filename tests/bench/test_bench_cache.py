@@ -38,6 +38,7 @@ def test_offline_goes_on_from_what_online_has_learnt(folder: Path, fits: list[in
     assert not fits
     assert shared.metrics == alone.metrics
     assert shared.protocol == alone.protocol
+    assert shared.counts == alone.counts  # as if it had learnt by itself
     assert shared.seconds > first.seconds  # what was learnt once is counted in both
 
 
@@ -66,3 +67,23 @@ def test_a_damaged_lesson_is_learnt_again(folder: Path, fits: list[int]) -> None
 def test_a_case_that_learns_nothing_leaves_nothing(folder: Path) -> None:
     run_case(tiny.case(folder, method="bn"), cache=AdaptedCache(folder / ".learnt"))
     assert not (folder / ".learnt").exists()
+
+
+@pytest.mark.parametrize("changes", [{"answers": "after"}, {"reset": "domain"}, {"method": "my.py:Quiet"}])
+def test_what_is_not_in_tensors_or_took_other_passes_is_not_kept(
+    folder: Path, changes: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "my.py").write_text("import tent\n\n\nclass Quiet(tent.Tent):\n    pass\n")
+    run_case(tiny.case(folder, **changes), cache=AdaptedCache(folder / ".learnt"))
+    assert not (folder / ".learnt").exists()
+
+
+def test_offline_answers_after_are_kept_for_others_that_learn_offline(folder: Path, fits: list[int]) -> None:
+    cache = AdaptedCache(folder / ".learnt")
+    case = tiny.case(folder, when="offline", answers="after", lr=0.05)
+    first = run_case(case, cache=cache)
+    fits.clear()
+    second = run_case(case, cache=cache)
+    assert not fits
+    assert (second.metrics, second.counts) == (first.metrics, first.counts)

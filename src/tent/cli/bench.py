@@ -11,6 +11,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from tent.bench.schedule.board import Board
+    from tent.bench.suite import Suite
 
 SEEDS = "Seeds of the stream's order, with commas."
 WORKERS = "Processes; the machine's threads are divided among them."
@@ -34,19 +35,14 @@ def bench(
     method: Annotated[str | None, typer.Option(help=METHOD)] = None,
 ) -> None:
     """Run a suite: what is done is skipped, a run that was killed goes on, a case that fails does not stop the rest."""
-    from tent.bench.case import find_method
     from tent.bench.schedule.board import Board
     from tent.bench.schedule.plan import make_plan
     from tent.bench.store import Store
-    from tent.bench.suites import named
 
     if suite is None:
         print_suites()
         return
-    chosen = named(suite).with_model(model) if model else named(suite)
-    if method:
-        find_method(method)  # which says what is wrong with it
-        chosen = chosen.with_method(method)
+    chosen = find_suite(suite, model, method)
     plan = make_plan(chosen, parse_seeds(seeds), limit, None if weights is None else str(weights))
     board = Board(plan, Store(store), workers)
     if dry_run:
@@ -55,6 +51,18 @@ def bench(
     run_jobs(board, suite)
     if board.failed:
         raise typer.Exit(1)
+
+
+def find_suite(name: str, model: str | None, method: str | None) -> "Suite":
+    """Return a suite with the model and the added method that were asked for."""
+    from tent.bench.case import find_method
+    from tent.bench.suites import named
+
+    suite = named(name).with_model(model) if model else named(name)
+    if not method:
+        return suite
+    find_method(method)  # which says what is wrong with it
+    return suite.with_method(method)
 
 
 def print_suites() -> None:

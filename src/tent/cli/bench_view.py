@@ -27,11 +27,11 @@ class Lines:
         if not self.begun:
             self.begun = True
             there = board.before + len(board.failed)
-            print(f"{board.total} cases, {there} of them there or out of reach; {remaining(board)}", file=sys.stderr)
+            print(f"{board.total} cases, {there} of them there or out of reach; {time_left(board)}", file=sys.stderr)
         if ended is None:
             return
         place = f"[{board.before + len(board.done) + len(board.failed)}/{board.total}] {ended.label}"
-        print(f"{place}: {outcome(board, ended)}; {remaining(board)}", file=sys.stderr, flush=True)
+        print(f"{place}: {outcome(board, ended)}; {time_left(board)}", file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def forecast(board: Board) -> Table:
         table.add_row(row, str(len(own)), f"{sum(job.images for job in own):,}", said)
     done = f"{board.before} of {board.total} cases are done, {len(board.plan.broken)} are out of reach"
     why = f" ({board.plan.broken[0][1]})" if board.plan.broken else ""
-    table.caption = f"{done}{why}; {remaining(board)}"
+    table.caption = f"{done}{why}; {time_left(board)}"
     return table
 
 
@@ -62,11 +62,13 @@ def outcome(board: Board, job: Job) -> str:
     for done, result in reversed(board.done):
         if done == job:
             task = job.case.task_type
-            return f"{task.label} {result.metrics[task.primary]:.2%}, {duration(result.seconds)}"
+            value = result.metrics[task.primary]
+            shown = f"{value:.2%}" if task.unit == "%" else f"{value:.4g}{task.unit}"
+            return f"{task.label} {shown}, {duration(result.seconds)}"
     return f"failed, {dict(board.failed).get(job, '')}"
 
 
-def remaining(board: Board) -> str:
+def time_left(board: Board) -> str:
     """Return the time that is left, as far as it is known."""
     seconds, unknown = board.left()
     count = len(board.todo) + len(board.undecided) + len(board.running)
@@ -88,7 +90,7 @@ class LiveTable:
         table = Table("done", "running", "failed", "to do", "remaining", title=board.plan.suite.title)
         done, waiting = board.before + len(board.done), len(board.todo) + len(board.undecided)
         table.add_row(
-            f"{done}/{board.total}", *map(str, (len(board.running), len(board.failed), waiting)), remaining(board)
+            f"{done}/{board.total}", *map(str, (len(board.running), len(board.failed), waiting)), time_left(board)
         )
         lines = [f"  {job.label}, for {duration(monotonic() - begun)}" for job, begun in list(board.running.items())]
         last = [f"  {job.label}: {outcome(board, job)}" for job, _ in board.done[-3:]]

@@ -68,7 +68,7 @@ def _evaluate(
 ) -> tuple[Evaluation, dict[str, str]]:
     torch.manual_seed(case.seed)  # for a method that draws
     adapted = build_adapted(case, model)
-    fit = None if case.fit is None else build_stream(case, [case.fit], entry)
+    fit = build_stream(replace(case, domains="sequence"), [case.fit], entry) if case.fit else None
     found = evaluate(
         adapted,
         stream,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from tent.bench.case import Case, Data
 from tent.bench.paper import MEAN
 from tent.bench.suite import Cell, Suite, grid
-from tent.bench.suites.cifar import FAMILIES, MODELS, on
+from tent.bench.suites.cifar import FAMILIES, MODELS, columns
 
 NAME = "cifar10-c"
 # over two dozen variants on all fifteen would take a day, and a variant that matters does so on all families or says
@@ -38,7 +38,7 @@ def variants(images: int | None) -> list[tuple[str, Case]]:
 def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
     """Return every variant on every type."""
     images = min(limit or IMAGES, IMAGES)
-    return [cell for seed in seeds for cell in grid(variants(images), on(NAME, seed, 5, TYPES))]
+    return [cell for seed in seeds for cell in grid(variants(images), columns(NAME, seed, 5, TYPES))]
 
 
 ABLATION = Suite(

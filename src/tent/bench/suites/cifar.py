@@ -37,7 +37,7 @@ def rows(name: str, images: int | None) -> list[tuple[str, Case]]:
     return list(zip(ROWS, cases, strict=True))
 
 
-def on(name: str, seed: int, severity: int, types: Sequence[str]) -> list[tuple[str, Callable[[Case], Case]]]:
+def columns(name: str, seed: int, severity: int, types: Sequence[str]) -> list[tuple[str, Callable[[Case], Case]]]:
     """Return a column a type: what puts a case on it."""
 
     def put(case: Case, type_: str) -> Case:
@@ -48,7 +48,7 @@ def on(name: str, seed: int, severity: int, types: Sequence[str]) -> list[tuple[
 
 def cells(name: str, seeds: Sequence[int], limit: int | None) -> list[Cell]:
     """Return every method on every type at severity 5."""
-    return [cell for seed in seeds for cell in grid(rows(name, limit), on(name, seed, 5, BENCHMARK))]
+    return [cell for seed in seeds for cell in grid(rows(name, limit), columns(name, seed, 5, BENCHMARK))]
 
 
 def severity_cells(name: str, seeds: Sequence[int], limit: int | None) -> list[Cell]:
@@ -58,7 +58,7 @@ def severity_cells(name: str, seeds: Sequence[int], limit: int | None) -> list[C
         for seed in seeds
         for severity in SEVERITIES
         for cell in grid(
-            [(_at(row, severity), case) for row, case in rows(name, limit)], on(name, seed, severity, BENCHMARK)
+            [(_at(row, severity), case) for row, case in rows(name, limit)], columns(name, seed, severity, BENCHMARK)
         )
     ]
 
@@ -67,7 +67,7 @@ def choice_cells(name: str, seeds: Sequence[int], limit: int | None) -> list[Cel
     """Return PL at every threshold on the types that are held out."""
     pl = dict(rows(name, limit))["PL"]
     candidates = [(f"PL {value:g}", pl.decide("threshold", value)) for value in THRESHOLDS]
-    return [cell for seed in seeds for cell in grid(candidates, on(name, seed, 5, HELD_OUT))]
+    return [cell for seed in seeds for cell in grid(candidates, columns(name, seed, 5, HELD_OUT))]
 
 
 def _at(row: str, severity: int) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from tent.bench.case import Case
 from tent.bench.paper import MEAN
 from tent.bench.suite import Cell, Suite, grid
-from tent.bench.suites.cifar import FAMILIES, MODELS, choice, on, rows
+from tent.bench.suites.cifar import FAMILIES, MODELS, choice, columns, rows
 from tent.data.corruptions import BENCHMARK
 from tent.train.baseline import model_name
 
@@ -26,9 +26,9 @@ def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
 
 def _row(row: str, cases: dict[str, Case], seed: int) -> list[Cell]:
     if row not in TRAINED:
-        return grid([(row, cases[row])], on(NAME, seed, SEVERITY, BENCHMARK))
+        return grid([(row, cases[row])], columns(NAME, seed, SEVERITY, BENCHMARK))
     models = {type_: f"trained:{model_name(TRAINED[row], SOURCE, f'{NAME}:{type_}:{SEVERITY}')}" for type_ in FAMILIES}
-    plain = grid([(row, cases["Source"])], on(NAME, seed, SEVERITY, FAMILIES))
+    plain = grid([(row, cases["Source"])], columns(NAME, seed, SEVERITY, FAMILIES))
     return [replace(cell, case=replace(cell.case, model=models[cell.column])) for cell in plain]
 
 

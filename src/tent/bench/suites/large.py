@@ -7,7 +7,7 @@ from functools import partial
 from tent.bench.case import Case, Data
 from tent.bench.paper import MEAN
 from tent.bench.suite import Cell, Suite, grid
-from tent.bench.suites.cifar import on
+from tent.bench.suites.cifar import columns
 from tent.data.corruptions import BENCHMARK
 
 MODEL = "timm:resnet50"
@@ -24,7 +24,7 @@ def rows(name: str, images: int | None) -> list[tuple[str, Case]]:
 def imagenet_cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
     """Return every method on every type at severity 5."""
     name = "imagenet-c"
-    return [cell for seed in seeds for cell in grid(rows(name, limit), on(name, seed, 5, BENCHMARK))]
+    return [cell for seed in seeds for cell in grid(rows(name, limit), columns(name, seed, 5, BENCHMARK))]
 
 
 def visda_cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
