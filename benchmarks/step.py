@@ -19,7 +19,7 @@ from networks import NETWORKS, Plain, build
 from torch import Tensor, nn
 
 import tent
-from tent.engine.memory import readable, saved
+from tent.doctor.memory import readable, saved
 from tent.environment import hardware, versions
 from tent.files import atomic_write
 

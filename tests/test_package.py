@@ -42,7 +42,7 @@ def test_files_stay_small() -> None:
 
 def test_a_folder_has_at_most_twelve_modules() -> None:
     for folder in (SOURCE, *SOURCE.rglob("*/")):
-        modules = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
+        modules = [path.name for path in folder.glob("*.py") if not path.name.startswith("__")]
         assert len(modules) <= 12, (folder, modules)
 
 

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tent.engine.memory import saved
+from tent.doctor.memory import saved
 from tent.lean import FUNCTIONS, Buffers
 from tent.lean.batch_norm import batch_norm, fixed
 from tent.lean.origin import get_origin

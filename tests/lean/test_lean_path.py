@@ -16,7 +16,7 @@ from toys import batches, made
 import tent
 from tent.data.corruptions import corrupt
 from tent.data.sample import sample
-from tent.engine.memory import saved
+from tent.doctor.memory import saved
 from tent.engine.state import ScaledTooFarError
 from tent.models import zoo
 

@@ -17,7 +17,7 @@ from tent.bench.result import Result
 from tent.bench.schedule.board import Board, has_ended
 from tent.bench.schedule.plan import Job
 from tent.bench.store import Store
-from tent.engine.memory import keep_memory
+from tent.environment import keep_memory
 
 Notice = Callable[[Board, Job | None], None]  # told after every change, with the job that ended
 PAUSE = 0.5  # seconds between looks at what another run has under way

@@ -1,7 +1,7 @@
 import torch
 from torch import nn
 
-from tent.engine.memory import nbytes, readable, saved
+from tent.doctor.memory import nbytes, readable, saved
 
 
 def test_saved_bytes_are_those_added_up_by_hand() -> None:
