@@ -2,9 +2,11 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+OLDEST_PYTHON ?= python3.10
+OLDEST := .venv-oldest
 STAMP := $(VENV)/.installed
 
-.PHONY: test demo lint unit coverage clean
+.PHONY: test test-oldest demo lint unit coverage clean
 
 test: lint unit
 
@@ -18,9 +20,23 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 unit: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+# the lowest versions that pyproject.toml promises, and of the core's tests those that need nothing more
+EXTRAS := timm|torchvision|transformers|datasets|onnx|typer|rich|matplotlib|PIL|command|tent.(apps|bench|cli|data|models|train)
+test-oldest: $(OLDEST)/.installed
+	OMP_NUM_THREADS=1 PYTHONPATH=src:tests $(OLDEST)/bin/python -m pytest \
+	  $$(grep -LrE "(import|from) ($(EXTRAS))|importorskip|README|examples" --include="test_*.py" \
+	     tests/engine tests/lean tests/methods tests/test_*.py)
+
+$(OLDEST)/.installed: pyproject.toml
+	$(OLDEST_PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet pytest pytest-timeout \
+	  $$(sed -n 's/^dependencies = \[\([^]]*\)\].*/\1/p' pyproject.toml | tr -d '",' | sed 's/>=/==/g')
+	touch $@
 
 coverage: $(STAMP)
 	$(BIN)/python -m coverage erase
@@ -32,4 +48,4 @@ demo: $(STAMP)
 	$(BIN)/tent demo
 
 clean:
-	rm -rf $(VENV) .coverage* .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(OLDEST) .coverage* .import_linter_cache .mypy_cache .ruff_cache .pytest_cache

@@ -12,9 +12,12 @@ from torch import Tensor
 import tent
 from tent.data import Stream, load
 from tent.data.corruptions import corrupt
+from tent.data.order import Shuffled
 from tent.data.sample import sample
+from tent.evaluate import evaluate
 from tent.models import zoo
 from tent.models.entry import Entry
+from tent.tasks import Classification
 
 TYPES = ("gaussian_noise", "defocus_blur", "fog", "jpeg_compression")  # one of every family
 STEPS = 20
@@ -47,11 +50,8 @@ def apart(names: Iterable[str], a: Mapping[str, Tensor], b: Mapping[str, Tensor]
 
 def error(entry: Entry, stream: Stream, precision: str) -> float:
     """Return the error of Tent over a stream, online."""
-    adapted, wrong, total = tent.adapt(entry.model, precision=precision), 0, 0  # type: ignore[arg-type]
-    for x, y in stream:
-        answers, labels = adapted(x).argmax(1).numpy(), np.asarray(y)
-        wrong, total = wrong + int((answers != labels).sum()), total + len(labels)
-    return wrong / total
+    adapted = tent.adapt(entry.model, precision=precision)  # type: ignore[arg-type]
+    return evaluate(adapted, stream, Classification()).metrics["error"]
 
 
 def main() -> None:
@@ -61,7 +61,9 @@ def main() -> None:
     entry = zoo.load("r26-cifar10")
     print(f"| type | {' | '.join(TITLES)} |\n|{'---|' * (1 + len(TITLES))}")
     for kind in TYPES:
-        stream = Stream(load("cifar10-c", corruption=kind, severity=5), 128, 0, entry.preprocess).first(options.images)
+        stream = Stream(load("cifar10-c", corruption=kind, severity=5), 128, Shuffled(0), entry.preprocess).first(
+            options.images
+        )
         cells = [f"{value:.1e}" for value in after_steps(entry, kind)]
         cells += [f"{error(entry, stream, precision):.2%}" for precision in ("float32", "bfloat16")]
         print(f"| {kind} | {' | '.join(cells)} |", flush=True)

@@ -10,9 +10,10 @@ import numpy as np
 import torch
 
 from tent.bench.case import Case, Data
-from tent.bench.execute.build import adapted_of
-from tent.bench.execute.inputs import entry_of, pinned, stream_of
-from tent.bench.schedule.attempt import attempt
+from tent.bench.execute.build import build_adapted
+from tent.bench.execute.inputs import build_stream, load_entry, pin_case
+from tent.bench.schedule.plan import Job
+from tent.bench.schedule.workers import attempt
 from tent.bench.store import Store
 
 BAR = 1.03
@@ -20,9 +21,9 @@ BAR = 1.03
 
 def plain(case: Case) -> float:
     """Return the error of a loop that does nothing but adapt, answer and count."""
-    entry = entry_of(case.model)
-    adapted, wrong, total = adapted_of(case, entry.model), 0, 0
-    for x, y in stream_of(case, case.data, entry):
+    entry = load_entry(case.model)
+    adapted, wrong, total = build_adapted(case, entry.model), 0, 0
+    for x, y, _ in build_stream(case, case.data, entry):
         if y is None:
             raise ValueError("these images have labels")
         wrong += int((adapted(x).argmax(1) != y).sum())
@@ -33,11 +34,12 @@ def plain(case: Case) -> float:
 def kept(case: Case, folder: Path) -> float:
     """Return the error of the same case, run, measured and kept by the bench room."""
     store = Store(folder)
-    result = attempt(store, case, None, "")
+    result = attempt(store, Job(case, 0, case.method, "images"), None, "")
     if result is None or result.error:
         raise ValueError(f"the case was not run: {result and result.error}")
     store.path(case).unlink()  # or it would be there the next time
-    return result.metrics["error"]
+    error: float = result.metrics["error"]
+    return error
 
 
 def seconds(case: Case, folder: Path, repeats: int) -> tuple[list[float], list[float]]:
@@ -68,7 +70,7 @@ def main() -> None:
         print(f"{given.images:,} images, {given.repeats} repeats, {torch.get_num_threads()} threads; medians")
         print(f"{'':10}{'plain':>10}{'kept':>10}{'ratio':>8}   bar {BAR}")
         for method in ("source", "tent"):
-            case = pinned(Case("r26-cifar10", data, method))
+            case = pin_case(Case("r26-cifar10", (data,), method))
             loop, room = (statistics.median(part) for part in seconds(case, folder / "results", given.repeats))
             print(f"{method:10}{loop:9.3f}s{room:9.3f}s{room / loop:8.3f}")
 

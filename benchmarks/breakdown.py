@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from networks import NETWORKS, Plain, made
+from networks import NETWORKS, Plain, build
 from torch.profiler import ProfilerActivity, profile
 
 import tent
@@ -21,18 +21,27 @@ KINDS = {  # a part of an operation's name -> the kind of work that it is; the f
     "native_batch_norm": "norms, activations and sums",
     "": "norms, activations and sums",
 }
-OURS = ("BatchNorm", "Convolution", "Linear", "LayerNorm", "Again", "ReLU", "Optimizer")  # marks of calls, no work
+# marks of calls, no work
+OURS = (
+    "BatchNorm",
+    "Convolution",
+    "Linear",
+    "LayerNorm",
+    "RecomputedActivation",
+    "ReLU",
+    "Optimizer",
+)  # marks of calls, no work
 
 
 def seconds(step: Callable[[Any], Any], x: Any) -> dict[str, float]:
     """Return the seconds of one step by kind of work."""
     for _ in range(2):
         step(x)
-    with profile(activities=[ProfilerActivity.CPU]) as found:
+    with profile(activities=[ProfilerActivity.CPU]) as profiled:
         for _ in range(STEPS):
             step(x)
     spent: dict[str, float] = {}
-    for event in found.key_averages():
+    for event in profiled.key_averages():
         name = event.key
         kind = "calls from Python" if name.startswith(OURS) else next(KINDS[part] for part in KINDS if part in name)
         spent[kind] = spent.get(kind, 0.0) + event.self_cpu_time_total / 1e6 / STEPS
@@ -43,7 +52,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", default=["R-26, batch 128", "ViT-S/16, batch 16"], choices=[*NETWORKS])
     for name in parser.parse_args().only:
-        model, x = made(name)
+        model, x = build(name)
         plain, ours = seconds(Plain(model), x), seconds(tent.adapt(model), x)
         print(f"\n| {name} | published | ours |\n|---|---|---|")
         for kind in dict.fromkeys(KINDS.values()):

@@ -44,7 +44,7 @@ NETWORKS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
 }
 
 
-def made(name: str) -> tuple[nn.Module, Tensor]:
+def build(name: str) -> tuple[nn.Module, Tensor]:
     """Return a network in eval mode and a batch for it, the same every time."""
     make, shape = NETWORKS[name]
     torch.manual_seed(0)

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from networks import NETWORKS, Plain, made
+from networks import NETWORKS, Plain, build
 from torch import Tensor, nn
 
 import tent
-from tent.engine.memory import readable, saved
+from tent.doctor.memory import readable, saved
+from tent.environment import hardware, versions
 from tent.files import atomic_write
-from tent.train.card import hardware, versions
 
 WARM_UP = 2  # rounds that are not counted
 STEPS = ("plain step", "ours", "ours, bfloat16")  # whose saved bytes are counted
@@ -29,24 +29,24 @@ NAMES = ("plain inference", "Source", "BN", *STEPS)
 KEPT = ("ours", "ours, bfloat16")  # measured once more where memory is kept
 
 
-def subjects(model: nn.Module) -> dict[str, Callable[[Tensor], Any]]:
+def list_subjects(model: nn.Module) -> dict[str, Callable[[Tensor], Any]]:
     """Return everything that is measured, by name."""
 
     def plain_inference(x: Tensor) -> Any:
         with torch.inference_mode():
             return model(x)
 
-    found: dict[str, Callable[[Tensor], Any]] = {"plain inference": plain_inference}
-    found["Source"] = tent.adapt(model, tent.Source())
+    steps: dict[str, Callable[[Tensor], Any]] = {"plain inference": plain_inference}
+    steps["Source"] = tent.adapt(model, tent.Source())
     if any(isinstance(module, nn.BatchNorm2d) for module in model.modules()):
-        found["BN"] = tent.adapt(model, tent.BN())
-    found["plain step"] = Plain(model)
-    found["ours"] = tent.adapt(model)
-    found["ours, bfloat16"] = tent.adapt(model, precision="bfloat16")
-    return found
+        steps["BN"] = tent.adapt(model, tent.BN())
+    steps["plain step"] = Plain(model)
+    steps["ours"] = tent.adapt(model)
+    steps["ours, bfloat16"] = tent.adapt(model, precision="bfloat16")
+    return steps
 
 
-def kept_for_backward(step: Any, model: nn.Module, x: Tensor) -> int:
+def bytes_for_backward(step: Any, model: nn.Module, x: Tensor) -> int:
     """Return the bytes that one step saves between its forward and its backward pass, weights apart."""
     own = step.model if isinstance(step, Plain) else step
     with saved([*model.parameters(), *model.buffers(), *own.parameters()]) as count:
@@ -59,19 +59,19 @@ def serve(pipe: Connection, keeps: bool, threads: int) -> None:
     torch.set_num_threads(threads)
     if keeps and not tent.keep_memory():
         raise OSError("memory can be kept with glibc alone")
-    model, x, found = nn.Module(), torch.empty(0), dict[str, Callable[[Tensor], Any]]()
-    while (asked := pipe.recv()) is not None:
-        what, name = asked
+    model, x, steps = nn.Module(), torch.empty(0), dict[str, Callable[[Tensor], Any]]()
+    while (request := pipe.recv()) is not None:
+        what, name = request
         if what == "network":
-            found.clear()
-            model, x = made(name)
-            found = subjects(model)
-            pipe.send([*found])
+            steps.clear()
+            model, x = build(name)
+            steps = list_subjects(model)
+            pipe.send([*steps])
         elif what == "bytes":
-            pipe.send(kept_for_backward(found[name], model, x))
+            pipe.send(bytes_for_backward(steps[name], model, x))
         else:
             start = time.perf_counter()
-            found[name](x)
+            steps[name](x)
             pipe.send(time.perf_counter() - start)
 
 
@@ -88,15 +88,15 @@ class Process:
         return self.pipe.recv()
 
 
-def measured(name: str, plain: Process, keeping: Process, repeats: int) -> dict[str, Any]:
+def measure(name: str, plain: Process, keeping: Process, repeats: int) -> dict[str, Any]:
     """Return the medians of a network: seconds by subject and process, and bytes of what is saved."""
-    asked = [(plain, subject, subject) for subject in plain.ask("network", name)]
+    turns = [(plain, subject, subject) for subject in plain.ask("network", name)]
     keeping.ask("network", name)
-    asked += [(keeping, subject, f"{subject}, memory kept") for subject in KEPT]
-    times: dict[str, list[float]] = {label: [] for _, _, label in asked}
+    turns += [(keeping, subject, f"{subject}, memory kept") for subject in KEPT]
+    times: dict[str, list[float]] = {label: [] for _, _, label in turns}
     for i in range(WARM_UP + repeats):
-        turn = i % len(asked)  # each comes first in its turn
-        for process, subject, label in asked[turn:] + asked[:turn]:
+        turn = i % len(turns)  # each comes first in its turn
+        for process, subject, label in turns[turn:] + turns[:turn]:
             seconds = process.ask("step", subject)
             if i >= WARM_UP:
                 times[label].append(seconds)
@@ -104,14 +104,14 @@ def measured(name: str, plain: Process, keeping: Process, repeats: int) -> dict[
     print("\r" + " " * 60, end="\r", file=sys.stderr)
     return {
         "repeats": repeats,
-        "seconds": {label: statistics.median(found) for label, found in times.items()},
+        "seconds": {label: statistics.median(steps) for label, steps in times.items()},
         "bytes": {step: plain.ask("bytes", step) for step in STEPS},
     }
 
 
-def shown(name: str, found: dict[str, Any]) -> str:
+def table_row(name: str, steps: dict[str, Any]) -> str:
     """Return a network's line of the table."""
-    seconds, saved_bytes = found["seconds"], found["bytes"]
+    seconds, saved_bytes = steps["seconds"], steps["bytes"]
     base = seconds["plain step"]
     times = [*NAMES[:3], "ours", "ours, memory kept", "ours, bfloat16"]
     cells = [f"{base:.3f} s", *(f"{seconds[each] / base:.2f}" if each in seconds else "" for each in times)]
@@ -121,7 +121,7 @@ def shown(name: str, found: dict[str, Any]) -> str:
     return f"| {name} | " + " | ".join(cells) + " |"
 
 
-def begun(path: Path, threads: int) -> dict[str, Any]:
+def load_report(path: Path, threads: int) -> dict[str, Any]:
     """Return the report that lies there already, if it is of this machine and software, or a new one."""
     head = {"versions": versions(), "hardware": hardware(torch.device("cpu")), "threads": threads}
     there = json.loads(path.read_text()) if path.is_file() else {}
@@ -147,10 +147,10 @@ def main() -> None:
     plain, keeping = (Process(keeps, options.threads) for keeps in (False, True))
     print("times and saved bytes as shares of the plain step's; medians of", options.repeats, "\n")
     print(HEAD)
-    report = begun(options.out, options.threads)
+    report = load_report(options.out, options.threads)
     for name in options.only:
-        report["networks"][name] = measured(name, plain, keeping, options.repeats)
-        print(shown(name, report["networks"][name]), flush=True)
+        report["networks"][name] = measure(name, plain, keeping, options.repeats)
+        print(table_row(name, report["networks"][name]), flush=True)
     for process in (plain, keeping):
         process.pipe.send(None)
     with atomic_write(options.out) as path:

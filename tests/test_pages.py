@@ -11,12 +11,12 @@ import pytest
 import torch
 import typer
 from pages import ROOT, blocks, run_page
-from tent.bench.read.query import open_results, read_grid
-from tent.bench.render.costs import build_cost_table
 from torch import nn
 from toys import made
 
 import tent
+from tent.bench.read.query import open_results, read_grid
+from tent.bench.render.costs import build_cost_table
 from tent.bench.render.markdown import to_markdown
 from tent.bench.render.table import build_table
 from tent.bench.suites import named

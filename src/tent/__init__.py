@@ -4,7 +4,7 @@ from tent import losses, norm, select
 from tent.adapted import Adapted, adapt
 from tent.delta import Delta
 from tent.doctor import doctor
-from tent.engine.memory import keep_memory
+from tent.environment import keep_memory
 from tent.method import ForwardPass, Method, State
 from tent.methods import BN, METHODS, PL, TTT, Source, Tent
 

@@ -13,7 +13,7 @@ from torch.nn.modules.module import _IncompatibleKeys
 
 from tent.delta import Delta, pack, unpack
 from tent.engine.engine import Engine
-from tent.engine.execution import choose_execution
+from tent.engine.execution import choose_execution, fuse
 from tent.engine.mode import clean_stack
 from tent.engine.setup import Setup, optimizer_maker
 from tent.engine.source_model import SourceModel, eval_mode
@@ -21,7 +21,6 @@ from tent.engine.state import State
 from tent.engine.structures import Picker, batch_inputs, detach_inputs
 from tent.engine.update import Update, Watchers
 from tent.export import bake
-from tent.lean.optimizer import fused
 from tent.method import Answers, Method, OptimizerFactory
 from tent.methods import Tent
 from tent.norm import Stats
@@ -242,7 +241,7 @@ def adapt(
             "episodic with one step and answers before the update would never show the update; "
             "pass answers='after' or steps=2 or more"
         )
-    make_optimizer = optimizer_maker(optimizer or method.optimizer, lr, fused if lean else None)
+    make_optimizer = optimizer_maker(optimizer or method.optimizer, lr, fuse if lean else None)
     execution = choose_execution(source.model, lean, precision)
     state = State.begin(Setup(source, method, names, stats, make_optimizer, execution, logits))
     plain = type(method).step is Method.step and type(method).answer is Method.answer

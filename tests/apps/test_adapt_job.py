@@ -37,6 +37,9 @@ def slow():
             return self.net(x)
     return Slow()
 
+def fixed():
+    return nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Flatten(), nn.Linear(8, 4))
+
 def two():
     return net(2)
 
@@ -53,10 +56,35 @@ class TwoHeads(nn.Module):
 """
 
 
+METHOD = """
+from dataclasses import dataclass
+
+import tent
+
+
+@dataclass(frozen=True, repr=False)
+class Sharpen(tent.Method):
+    strength: float = 1.0
+    name: str = "plain"
+
+    select = staticmethod(tent.select.norm_affine)
+    stats = tent.norm.Batch()
+
+    def __post_init__(self):
+        if self.strength <= 0:
+            raise ValueError(f"strength must be above 0, got {self.strength}")
+
+    def loss(self, seen, state):
+        return self.strength * tent.losses.entropy(seen.logits).mean()
+"""
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     random = np.random.default_rng(0)
     (tmp_path / "nets.py").write_text(NETS)
+    (tmp_path / "own.py").write_text(METHOD)
+    (tmp_path / "wrong.py").write_text("class Mine(")
     np.save(tmp_path / "x.npy", random.integers(0, 255, (70, 16, 16, 3), dtype=np.uint8))
     np.save(tmp_path / "y.npy", random.integers(0, 4, 70))
     for i in range(6):
@@ -93,7 +121,9 @@ def test_online_with_labels_writes_everything(folder: Path) -> None:
     assert summary["changed"] == pytest.approx(np.mean([row["class"] != row["class_before"] for row in rows]))
     assert summary["entropy_after"] == pytest.approx(np.mean([float(row["entropy"]) for row in rows]), abs=1e-5)
     assert sum(summary["histogram_after"].values()) == 70  # type: ignore[attr-defined]
-    assert summary["protocol"]["updates"] == 3  # type: ignore[index]
+    assert (summary["updates"], summary["skipped"]) == (3, 0)
+    assert summary["protocol"]["updates"] == "3 batches updated on, 0 skipped"  # type: ignore[index]
+    assert summary["protocol"]["order"].startswith("shuffled by seed 1")  # type: ignore[index]
     assert "shuffled by seed 1" in summary["protocol"]["data"]  # type: ignore[index]
     assert set(load_file(folder / "adapted" / "delta.safetensors")) == {"1.weight", "1.bias"}
     with Image.open(folder / "adapted" / "summary.png") as picture:
@@ -105,7 +135,9 @@ def test_a_folder_without_labels_offline_as_parquet(folder: Path) -> None:
 
     summary = done(folder, "nets.py:net", "photos", "--epochs", "2", "--batch", "3", "--table", "parquet")
     assert "error_after" not in summary
-    assert summary["protocol"]["updates"] == 4  # type: ignore[index]
+    assert summary["protocol"]["order"].startswith("in the order stored")  # type: ignore[index]
+    assert summary["protocol"]["when"].startswith("offline: 2 passes of learning")  # type: ignore[index]
+    assert summary["updates"] == 4
     rows = pyarrow.parquet.read_table(folder / "adapted" / "predictions.parquet").to_pylist()
     assert [Path(row["file"]).name for row in rows] == [f"{i}.png" for i in range(6)]
     assert all(row["label"] is None for row in rows)
@@ -114,7 +146,7 @@ def test_a_folder_without_labels_offline_as_parquet(folder: Path) -> None:
 def test_image_by_image(folder: Path) -> None:
     summary = done(folder, "nets.py:net", "x.npy", "--episodic", "--steps", "3", "--limit", "4")
     assert summary["images"] == 4
-    assert summary["protocol"]["updates"] == 4  # type: ignore[index]
+    assert summary["updates"] == 4
     assert summary["protocol"]["when"].startswith("episodic")  # type: ignore[index]
 
 
@@ -123,12 +155,35 @@ def test_image_by_image(folder: Path) -> None:
     [(["--method", "ttt", "--batch", "4"], 1, 2), (["--method", "ttt:5", "--episodic"], 5, 8)],
 )
 def test_test_time_training(folder: Path, options: list[str], copies: int, updates: int) -> None:
-    protocol = done(folder, "nets.py:TwoHeads", "x.npy", "--limit", "8", *options)["protocol"]
+    summary = done(folder, "nets.py:TwoHeads", "x.npy", "--limit", "8", *options)
+    protocol = summary["protocol"]
     assert protocol["method"].startswith(f"TTT(copies={copies}, ")  # type: ignore[index]
     assert protocol["answers"] == "after the update"  # type: ignore[index]
-    assert protocol["updates"] == updates  # type: ignore[index]
+    assert summary["updates"] == updates
     moved = {f"trunk.{layer}.{own}" for layer in (0, 1) for own in ("weight", "bias")}
     assert set(load_file(folder / "adapted" / "delta.safetensors")) == moved
+
+
+def test_a_method_of_ones_own_in_a_file(folder: Path) -> None:
+    plain = done(folder, "nets.py:net", "x.npy,y.npy", "--batch", "32", "--lr", "0.1")
+    moved = load_file(folder / "adapted" / "delta.safetensors")
+    own = done(folder, "nets.py:net", "x.npy,y.npy", "--batch", "32", "--lr", "0.1", "--method", "own.py:Sharpen:2.5")
+    assert own["protocol"]["method"] == "Sharpen(strength=2.5, name=plain)"  # type: ignore[index]
+    assert own["updates"] == plain["updates"] == 3
+    # Adam does not see the scale of a loss, but for its epsilon
+    again = load_file(folder / "adapted" / "delta.safetensors")
+    assert all(torch.allclose(moved[name], again[name], atol=1e-3) for name in moved)
+
+
+def test_options_of_a_method_by_name(folder: Path) -> None:
+    words = "own.py:Sharpen:name=sharp,strength=0.5"
+    protocol = done(folder, "nets.py:net", "x.npy", "--method", words)["protocol"]
+    assert protocol["method"] == "Sharpen(strength=0.5, name=sharp)"  # type: ignore[index]
+    words = "ttt:copies=2,shift=1,mirror=True"
+    protocol = done(folder, "nets.py:TwoHeads", "x.npy", "--method", words, "--limit", "4")["protocol"]
+    assert protocol["method"] == "TTT(copies=2, shift=1, mirror=True, seed=0)"  # type: ignore[index]
+    protocol = done(folder, "nets.py:net", "x.npy", "--method", "pl:threshold=0.3")["protocol"]
+    assert protocol["method"] == "PL(threshold=0.3)"  # type: ignore[index]
 
 
 def test_a_run_goes_on_from_a_delta_and_is_baked(folder: Path) -> None:
@@ -151,15 +206,26 @@ def test_a_run_goes_on_from_a_delta_and_is_baked(folder: Path) -> None:
         (["nets.py:net", "empty"], "empty"),
         (["nets.py:net", "broken"], "0.png"),
         (["nets.py:two", "x.npy,y.npy"], "has 4 classes, but nets.py:two answers with 2"),
+        (["nets.py:fixed", "x.npy"], "nets.py:fixed fails on an image of npy x.npy, 3x16x16: "),
+        (["nets.py:net", "x.npy", "--method", "wrong.py:Mine"], "wrong.py: SyntaxError: "),
         (["nets.py:net", "x.npy", "--method", "magic"], "no method 'magic'; there are source, bn, pl, tent"),
         (["nets.py:net", "x.npy", "--method", "pl:x"], "'x' is not a number"),
         (["nets.py:net", "x.npy", "--method", "bn:3"], "bn takes no option"),
         (["nets.py:net", "x.npy", "--method", "ttt"], "Sequential has no rotation head for TTT to train on"),
         (["nets.py:TwoHeads", "x.npy", "--method", "ttt:2.5"], "'2.5' is not a whole number"),
+        (
+            ["nets.py:TwoHeads", "x.npy", "--method", "ttt:copies=2,turns=3"],
+            "ttt has no option 'turns'; it has copies,",
+        ),
+        (["nets.py:TwoHeads", "x.npy", "--method", "ttt:mirror=maybe"], "'maybe' is not true or false"),
+        (["nets.py:net", "x.npy", "--method", "gone.py:Mine"], "gone.py"),
+        (["nets.py:net", "x.npy", "--method", "nets.py:Mine"], "'Mine'"),
+        (["nets.py:net", "x.npy", "--method", "nets.py:TwoHeads"], "'TwoHeads'"),
+        (["nets.py:net", "x.npy", "--method", "own.py:Sharpen:0"], "strength must be above 0"),
         (["nets.py:TwoHeads", "x.npy", "--method", "ttt:0"], "TTT copies must be a whole number from 1 on, got 0"),
         (["nets.py:net", "x.npy", "--stats", "magic"], "no statistics 'magic'"),
         (["nets.py:net", "x.npy", "--bake", "model.bin"], "written as .pt2"),
-        (["nets.py:net", "x.npy", "--bake", "no/where.pt2"], "its folder is not there"),
+        (["nets.py:net", "x.npy", "--bake", "no/where.pt2"], "its folder does not exist"),
         (["nets.py:net", "x.npy", "--table", "xls"], "csv or parquet, not as 'xls'"),
         (["nets.py:net", "x.npy", "--epochs", "2", "--episodic"], "exclude each other"),
         (["nets.py:net", "x.npy", "--delta", "gone"], "gone: there is no such delta"),

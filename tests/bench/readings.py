@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tent.bench.case import CHOSEN, OUTCOME, Case
+from tent.bench.case import Case
 from tent.bench.result import Result
 from tent.bench.store import Store
 from tent.bench.suite import Suite
 
 WEIGHTS, DATA = "a1" * 32, "d1" * 32
+LEARNS = ("pl", "tent", "ttt", "oracle")
 TRAINING = {  # as a card has it
     "method": "rg",
     "source": "svhn train",
@@ -27,11 +28,11 @@ TRAINING = {  # as a card has it
 
 def result(case: Case, error: float, seconds: float = 2.0, images: int = 1000, **changes: object) -> Result:
     """Return what a case might have given."""
-    case = case if case.weights else case.pinned(WEIGHTS, DATA, DATA if case.fit else "")
-    if case.undecided:  # as if its rule had been followed
-        rule = case.note[CHOSEN]["threshold"]
-        note = {CHOSEN: {"threshold": {**rule, OUTCOME: {"0": 0.2, "0.9": 0.19}}}}
-        case = replace(case, options={"threshold": 0.9}, note=note)
+    case = case if case.weights else case.pin(WEIGHTS, [DATA] * len(case.data), DATA if case.fit else "")
+    choices = {}
+    if rule := case.choose.get("threshold"):  # as if it had been followed
+        choices = {"threshold": {"suite": rule, "errors": {"0": 0.2, "0.9": 0.19}}}
+        case = case.decide("threshold", 0.9)
     whole = Result(
         case,
         metrics={"error": error, "cross_entropy": 2 * error, "entropy": error / 2, "ece": error / 4},
@@ -46,14 +47,16 @@ def result(case: Case, error: float, seconds: float = 2.0, images: int = 1000, *
         commit="c" * 40,
         finished=f"2026-01-01T00:00:0{case.seed % 10}+00:00",
         training=TRAINING if case.model.startswith("trained:") else {},
+        counts={"forwards": images, "backwards": images if case.method in LEARNS else 0},
+        choices=choices,
     )
     return replace(whole, **changes)
 
 
 def words(case: Case, images: int) -> Mapping[str, str]:
     """Return a protocol such as a run writes."""
-    data = " ".join(str(part) for part in (case.data.name, case.data.corruption, case.data.severity) if part)
-    learns = case.method not in ("source", "bn")
+    data = " ".join(str(part) for each in case.data for part in (each.name, each.corruption, each.severity) if part)
+    learns = case.method in LEARNS
     return {
         "model": f"{case.model}, state {case.weights[:12]}",
         "data": f"{data}: {images:,} images, shuffled by seed {case.seed}, batches of {case.batch_size}",

@@ -18,10 +18,10 @@ from PIL import Image
 from rich.console import Console
 from safetensors.torch import save_file
 
-from tent.bench.execute.run import failed, run
-from tent.bench.render.view import _Drawn
+from tent.bench.execute.run_case import failure, run_case
 from tent.bench.store import Store
 from tent.bench.suites import SUITES, named
+from tent.cli.bench_view import LiveTable
 from tent.data.corruptions import BENCHMARK, CORRUPTIONS
 from tent.models import zoo
 
@@ -58,7 +58,7 @@ def test_a_table_from_one_command_and_then_nothing_to_do(folder: Path) -> None:
     assert ran.stderr.splitlines()[-1].startswith("tent: 23 cases wait for 9 trainings: RG, UDA-SS on gaussian noise, ")
     results = Store(folder / "results").all()
     assert len(results) == ALL
-    chosen = {result.case.options["threshold"] for result in results if result.case.note}
+    chosen = {result.case.options["threshold"] for result in results if result.choices}
     assert len(chosen) == 1
     again = tent(folder, *arguments)
     assert again.stdout == f"cifar10-c: {ALL} of {ALL} cases done ({ALL} before), in results\n"
@@ -163,7 +163,7 @@ def test_imagenet_c_in_its_published_layout(folder: Path) -> None:
     assert ran.returncode == 1
     assert "4 of 60 cases done (0 before), 56 failed" in ran.stdout
     done = [result for result in Store(folder / "results").all() if result.error is None]
-    assert {result.case.data.corruption for result in done} == {"fog"}
+    assert {result.case.data[0].corruption for result in done} == {"fog"}
     tent_ = next(result for result in done if result.case.method == "tent" and result.case.when == "online")
     assert (tent_.protocol["optimizer"], tent_.protocol["lr"], tent_.protocol["momentum"]) == ("SGD", "0.00025", "0.9")
     assert "imagenet-c fog severity 5 (6 of the published 50,000 images)" in tent_.protocol["data"]
@@ -214,11 +214,11 @@ def test_the_live_table_shows_what_is_done_running_failed_and_left(folder: Path)
     assert good
     assert bad
     assert running
-    board.end(good, run(good.case))
-    board.end(bad, failed(bad.case, "too bright"))
+    board.end(good, run_case(good.case))
+    board.end(bad, failure(bad.case, "too bright"))
     with Path(os.devnull).open("w") as nowhere:
         console = Console(record=True, width=120, file=nowhere)
-        console.print(_Drawn(board))
+        console.print(LiveTable(board))
         text = console.export_text()
     numbers = next(line for line in text.splitlines() if "1/8" in line)
     assert [part.strip() for part in numbers.split("│")[1:-2]] == ["1/8", "1", "1", "5"]
@@ -231,7 +231,7 @@ def test_the_live_table_shows_what_is_done_running_failed_and_left(folder: Path)
 def test_digits_on_the_real_data(real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TENT_DATA", str(real_data))
     cell = next(cell for cell in named("digits").cells((0,), 256) if (cell.row, cell.column) == ("Source", "USPS"))
-    result = run(cell.case)
+    result = run_case(cell.case)
     assert 0 < result.metrics["error"] < 0.5
     assert "resized to 32x32 (bilinear)" in result.protocol["data"]
 

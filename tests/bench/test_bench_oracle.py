@@ -2,19 +2,14 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 import tiny
 import torch
 import torch.nn.functional as F
 
-import tent
-from tent.bench.execute.adapted_cache import Lessons
-from tent.bench.execute.inputs import entry_of, stream_of
-from tent.bench.execute.metrics import measured
-from tent.bench.execute.oracle import Oracle, shown
-from tent.bench.execute.run import run
-from tent.methods import METHODS
+from tent.bench.execute.adapted_cache import AdaptedCache
+from tent.bench.execute.inputs import build_stream, load_entry
+from tent.bench.execute.run_case import run_case
 
 
 @pytest.fixture
@@ -25,14 +20,14 @@ def folder(tmp_path: Path) -> Path:
 def by_hand(folder: Path, epochs: int) -> tuple[dict[str, float], dict[str, float]]:
     """Plain torch: batch statistics, Adam on γ and β, cross-entropy; the metrics online and offline."""
     case = tiny.case(folder)
-    entry = entry_of(case.model)
+    entry = load_entry(case.model)
     model = type(entry.model)()
     model.load_state_dict(entry.model.state_dict())
     model.bn.track_running_stats, model.bn.running_mean, model.bn.running_var = False, None, None
     model.requires_grad_(False)
     moving = [model.bn.weight.requires_grad_(), model.bn.bias.requires_grad_()]
     optimizer = torch.optim.Adam(moving, lr=0.05)
-    batches = list(stream_of(case, case.data, entry))
+    batches = [(x, y) for x, y, _ in build_stream(case, case.data, entry)]
     for _ in range(epochs):
         online = []
         for x, y in batches:
@@ -44,49 +39,34 @@ def by_hand(folder: Path, epochs: int) -> tuple[dict[str, float], dict[str, floa
     labels = [y.numpy() for _, y in batches]
     with torch.no_grad():
         offline = [model(x).numpy() for x, _ in batches]
-    return measured(online, labels), measured(offline, labels)
+    return tiny.measure(online, labels), tiny.measure(offline, labels)
 
 
 @pytest.mark.parametrize("epochs", [1, 3])
 def test_it_is_supervised_learning_of_gamma_and_beta(folder: Path, epochs: int) -> None:
     online, offline = by_hand(folder, epochs)
     for when, expected in (("online", online), ("offline", offline)):
-        result = run(tiny.case(folder, method="oracle", optimizer="adam", lr=0.05, when=when, epochs=epochs))
+        result = run_case(tiny.case(folder, method="oracle", optimizer="adam", lr=0.05, when=when, epochs=epochs))
         assert result.metrics == pytest.approx(expected, abs=1e-5)
         assert result.protocol["method"] == "Oracle()"
-        assert result.protocol["labels"] == "shown with every batch that is learnt from: a bound, not a method"
+        assert result.protocol["labels"] == "revealed with every batch that is updated on: a bound, not a method"
         assert result.peak_memory
 
 
 def test_labels_make_it_better_than_entropy(folder: Path) -> None:
-    oracle, tent_ = (run(tiny.case(folder, method=name, lr=0.05, epochs=5)) for name in ("oracle", "tent"))
+    oracle, tent_ = (run_case(tiny.case(folder, method=name, lr=0.05, epochs=5)) for name in ("oracle", "tent"))
     assert oracle.metrics["cross_entropy"] < tent_.metrics["cross_entropy"]
     assert "labels" not in tent_.protocol
 
 
 def test_episodes_see_their_own_labels(folder: Path) -> None:
-    result = run(tiny.case(folder, method="oracle", when="episodic", lr=0.05, answers="after"))
-    assert result.metrics["cross_entropy"] < run(tiny.case(folder, method="bn")).metrics["cross_entropy"]
+    result = run_case(tiny.case(folder, method="oracle", reset="batch", lr=0.05, answers="after"))
+    assert result.metrics["cross_entropy"] < run_case(tiny.case(folder, method="bn")).metrics["cross_entropy"]
 
 
 def test_what_it_learnt_online_serves_offline(folder: Path) -> None:
-    lessons = Lessons(folder / ".learnt")
+    cache = AdaptedCache(folder / ".learnt")
     case = tiny.case(folder, method="oracle", lr=0.05)
-    run(case, lessons=lessons)
+    run_case(case, cache=cache)
     offline = tiny.case(folder, method="oracle", lr=0.05, when="offline")
-    assert run(offline, lessons=lessons).metrics == run(offline).metrics
-
-
-def test_labels_are_shown_for_one_batch_and_to_nothing_else() -> None:
-    assert "oracle" not in METHODS  # labels never enter the core
-    oracle, x = Oracle(), torch.rand(4, 3, 8, 8)
-    namespace: dict[str, object] = {}
-    exec(tiny.NETS, namespace)
-    adapted = tent.adapt(namespace["net"](), oracle)  # type: ignore[operator]
-    with shown(oracle, torch.tensor([0, 1, 2, 3])):
-        adapted(x)
-    with pytest.raises(ValueError, match="an oracle learns from labels, and none were shown"):
-        adapted(x)
-    with shown(tent.Tent(), torch.tensor([0])):
-        pass
-    assert np.isfinite(adapted.loss)
+    assert run_case(offline, cache=cache).metrics == run_case(offline).metrics

@@ -10,10 +10,10 @@ import torch
 
 import tent
 from tent.bench.case import Case, Data
-from tent.bench.execute.inputs import count, entry_of, images_of, pinned, stream_of
-from tent.bench.execute.metrics import measured
-from tent.bench.execute.run import run
+from tent.bench.execute.inputs import build_stream, count_images, load_entry, load_images, pin_case
+from tent.bench.execute.run_case import run_case
 from tent.data import Stream
+from tent.data.order import Shuffled
 
 
 @pytest.fixture
@@ -22,19 +22,19 @@ def folder(tmp_path: Path) -> Path:
 
 
 def answers(adapted: tent.Adapted, stream: Stream) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    pairs = [(adapted(x).numpy(), y.numpy()) for x, y in stream if y is not None]
+    pairs = [(adapted(x).numpy(), y.numpy()) for x, y, _ in stream if y is not None]
     return [logits for logits, _ in pairs], [labels for _, labels in pairs]
 
 
 def made(case: Case) -> tuple[torch.nn.Module, Stream]:
-    entry = entry_of(case.model)
-    return entry.model, Stream(images_of(case.data), case.batch_size, case.seed, entry.preprocess)
+    entry = load_entry(case.model)
+    return entry.model, Stream(load_images(case.data[0]), case.batch_size, Shuffled(case.seed), entry.preprocess)
 
 
 def test_online_is_a_loop_of_calls(folder: Path) -> None:
     case = tiny.case(folder, lr=0.05, seed=3)
     model, stream = made(case)
-    assert run(case).metrics == measured(*answers(tent.adapt(model, tent.Tent(), lr=0.05), stream))
+    assert run_case(case).metrics == tiny.measure(*answers(tent.adapt(model, tent.Tent(), lr=0.05), stream))
 
 
 def test_ten_epochs_online_count_the_last_pass(folder: Path) -> None:
@@ -42,8 +42,8 @@ def test_ten_epochs_online_count_the_last_pass(folder: Path) -> None:
     model, stream = made(case)
     adapted = tent.adapt(model)
     for _ in range(10):
-        expected = measured(*answers(adapted, stream))
-    result = run(case)
+        expected = tiny.measure(*answers(adapted, stream))
+    result = run_case(case)
     assert result.metrics == expected
     assert result.protocol["updates"].startswith("30 batches")
     assert result.protocol["when"] == "online: 10 passes, the answers of the last one are counted"
@@ -56,33 +56,33 @@ def test_offline_learns_first_and_answers_without_learning(folder: Path, epochs:
     adapted = tent.adapt(model, optimizer=lambda p, lr: torch.optim.SGD(p, lr, momentum=0.9), lr=0.1)
     adapted.fit(stream, epochs)
     with adapted.paused():
-        expected = measured(*answers(adapted, stream))
-    assert run(case).metrics == expected
+        expected = tiny.measure(*answers(adapted, stream))
+    assert run_case(case).metrics == expected
 
 
 def test_episodic_forgets_every_batch(folder: Path) -> None:
-    case = tiny.case(folder, when="episodic", steps=2, lr=0.1)
+    case = tiny.case(folder, reset="batch", steps=2, lr=0.1)
     model, stream = made(case)
-    assert run(case).metrics == measured(*answers(tent.adapt(model, steps=2, lr=0.1, episodic=True), stream))
+    assert run_case(case).metrics == tiny.measure(*answers(tent.adapt(model, steps=2, lr=0.1, episodic=True), stream))
 
 
 def test_learning_from_one_part_and_answering_on_another(folder: Path) -> None:
-    whole = tiny.case(folder).data
+    whole = tiny.case(folder).data[0]
     first, second = replace(whole, part=(0, 24)), replace(whole, part=(24, 48))
-    case = tiny.case(folder, data=second, fit=first, when="offline", lr=0.1, seed=5)
+    case = tiny.case(folder, data=(second,), fit=first, when="offline", lr=0.1, seed=5)
     model, stream = made(replace(case, data=whole))
-    order = stream.order
-    images = images_of(whole)
+    order = stream.indices
+    images = load_images(whole)
     adapted = tent.adapt(model, lr=0.1)
     adapted.fit([tent_input(images, order[:16]), tent_input(images, order[16:24])])
     with adapted.paused():
         logits = [adapted(tent_input(images, rows)).numpy() for rows in (order[24:40], order[40:])]
     labels = [images.labels[rows] for rows in (order[24:40], order[40:])]
-    result = run(case)
-    assert result.metrics == measured(logits, labels)
+    result = run_case(case)
+    assert result.metrics == tiny.measure(logits, labels)
     assert result.images == 24
     assert "images 24 to 48 of" in result.protocol["data"]
-    assert "images 0 to 24 of" in result.protocol["learnt from"]
+    assert "images 0 to 24 of" in result.protocol["fitted on"]
 
 
 def tent_input(images, rows: np.ndarray) -> torch.Tensor:  # type: ignore[no-untyped-def]
@@ -95,44 +95,44 @@ def test_the_axes_of_a_case_reach_the_engine(folder: Path) -> None:
     adapted = tent.adapt(
         model, select=tent.select.all_but("fc"), stats=tent.norm.Blend(0.5), lr=0.1, steps=2, answers="after"
     )
-    assert run(case).metrics == measured(*answers(adapted, stream))
+    assert run_case(case).metrics == tiny.measure(*answers(adapted, stream))
 
 
 def test_a_methods_own_options_reach_it(folder: Path) -> None:
     case = tiny.case(folder, method="pl", options={"threshold": 0.8}, lr=0.1)
     model, stream = made(case)
-    result = run(case)
-    assert result.metrics == measured(*answers(tent.adapt(model, tent.PL(0.8), lr=0.1), stream))
-    assert result.metrics != run(replace(case, options={"threshold": 0.2})).metrics
+    result = run_case(case)
+    assert result.metrics == tiny.measure(*answers(tent.adapt(model, tent.PL(0.8), lr=0.1), stream))
+    assert result.metrics != run_case(replace(case, options={"threshold": 0.2})).metrics
 
 
 def test_the_same_case_twice_gives_the_same_bits(folder: Path) -> None:
     case = tiny.case(folder, lr=0.05, steps=2)
-    first, second = run(case), run(case)
+    first, second = run_case(case), run_case(case)
     assert (first.metrics, first.by_batch, first.case.key()) == (second.metrics, second.by_batch, second.case.key())
 
 
 def test_a_result_carries_where_it_comes_from(folder: Path) -> None:
-    result = run(tiny.case(folder, images=20))
+    result = run_case(tiny.case(folder, images=20))
     assert result.images == 20
     assert [len(values) for values in result.by_batch.values()] == [2] * 4
     assert result.images_per_second == pytest.approx(20 / result.seconds)
     words = result.protocol
     assert words["order"] == "shuffled by seed 0, the same for all methods"
     assert words["data"].startswith("the first 20 of [npy dark.npy: 48 images, shuffled by seed 0, batches of 16")
-    assert words["answers"] == "before the update, of the pass that it is computed on"
+    assert words["answers"] == "before the update"
     assert (words["optimizer"], words["lr"], words["images"]) == ("Adam", "0.001", "20")
     assert set(result.versions) >= {"tent", "torch", "numpy", "python"}
     assert result.hardware
     assert result.commit
     assert result.finished.endswith("+00:00")
-    assert (len(result.case.weights), len(result.case.data.sha256)) == (64, 64)
+    assert (len(result.case.weights), len(result.case.data[0].sha256)) == (64, 64)
 
 
 def test_reading_is_not_timed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = iter(range(10_000))
     clock = {"reading": 0}
-    monkeypatch.setattr("tent.bench.execute.run.time.perf_counter", lambda: float(next(ticks) + clock["reading"]))
+    monkeypatch.setattr("tent.evaluate.now", lambda device: float(next(ticks) + clock["reading"]))
     read = Stream.__iter__
 
     def slow(stream: Stream):  # type: ignore[no-untyped-def]
@@ -141,14 +141,14 @@ def test_reading_is_not_timed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
             yield batch
 
     monkeypatch.setattr(Stream, "__iter__", slow)
-    assert run(tiny.case(folder)).seconds == 3  # a tick a batch
-    assert run(tiny.case(folder, when="offline", epochs=2)).seconds == 9
+    assert run_case(tiny.case(folder)).seconds == 3  # a tick a batch
+    assert run_case(tiny.case(folder, when="offline", epochs=2)).seconds == 9
 
 
 def test_a_step_of_tent_takes_more_memory_than_an_answer(folder: Path) -> None:
     activations = 16 * 8 * 6 * 6 * 4  # of one layer, in bytes
     source, tent_, small = (
-        run(tiny.case(folder, **options)).peak_memory for options in ({"method": "source"}, {}, {"batch_size": 4})
+        run_case(tiny.case(folder, **options)).peak_memory for options in ({"method": "source"}, {}, {"batch_size": 4})
     )
     assert source is not None
     assert tent_ is not None
@@ -160,8 +160,8 @@ def test_a_step_of_tent_takes_more_memory_than_an_answer(folder: Path) -> None:
 def test_a_resized_set_keeps_the_models_own_mean_and_deviation(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.random.default_rng(0).integers(0, 256, (4, 28, 28), dtype=np.uint8))
     case = Case("r26-svhn", Data(f"npy:{tmp_path / 'x.npy'}", size=32), "source")
-    entry = entry_of("r26-svhn")
-    x, _ = next(iter(stream_of(case, case.data, entry)))
+    entry = load_entry("r26-svhn")
+    x, _, _ = next(iter(build_stream(case, case.data, entry)))
     assert x.shape == (4, 3, 32, 32)
     mean, std = (torch.tensor(v).view(3, 1, 1) for v in (entry.preprocess.mean, entry.preprocess.std))
     back = (x * std + mean) * 255
@@ -171,17 +171,17 @@ def test_a_resized_set_keeps_the_models_own_mean_and_deviation(tmp_path: Path) -
 
 def test_a_case_is_refused_where_its_model_data_or_labels_are_others(folder: Path, tmp_path: Path) -> None:
     case = tiny.case(folder)
-    good = pinned(case)
-    assert pinned(good) == good
-    assert count(good) == 48
+    good = pin_case(case)
+    assert pin_case(good) == good
+    assert count_images(good) == 48
     with pytest.raises(ValueError, match=r"its weights are .* not abc as in the case"):
-        pinned(replace(case, weights="abc"))
+        pin_case(replace(case, weights="abc"))
     with pytest.raises(ValueError, match=r"its hash is .* not abc as in the case"):
-        pinned(replace(case, data=replace(case.data, sha256="abc")))
+        pin_case(replace(case, data=replace(case.data[0], sha256="abc")))
     with pytest.raises(ValueError, match="labels are not known"):
-        pinned(replace(case, data=Data(f"npy:{folder / 'dark.npy'}")))
+        pin_case(replace(case, data=Data(f"npy:{folder / 'dark.npy'}")))
     with pytest.raises(ValueError, match="images 40 to 60 of 48; ask for fewer"):
-        run(replace(case, data=replace(case.data, part=(40, 60))))
+        run_case(replace(case, data=replace(case.data[0], part=(40, 60))))
 
 
 @pytest.mark.parametrize(
@@ -195,9 +195,9 @@ def test_a_case_is_refused_where_its_model_data_or_labels_are_others(folder: Pat
         ({"momentum": 0.9}, "momentum 0.9 without an optimizer"),
         ({"options": {"threshold": 1}}, "tent with {'threshold': 1}"),
         ({"answers": "during"}, "answers must be"),
-        ({"method": "pl", "note": {"chosen": {"threshold": {}}}}, "pl's threshold has not been chosen yet"),
+        ({"method": "pl", "choose": {"threshold": "a-choice"}}, "pl's threshold has not been chosen yet"),
     ],
 )
 def test_words_that_mean_nothing_are_refused(folder: Path, wrong: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        run(tiny.case(folder, **wrong))
+        run_case(tiny.case(folder, **wrong))

@@ -5,12 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from readings import result
 
 from tent.bench.case import Case, Data
+from tent.bench.read.query import open_results
+from tent.bench.read.training import budget
 from tent.bench.result import Result
+from tent.bench.schedule.board import Pace
 from tent.bench.store import Store
 
-CASE = Case("m", Data("mnist"), "tent", lr=1e-3, note={"on": ["a", "b"]})
+CASE = Case("m", Data("mnist"), "tent", lr=1e-3, options={"on": ["a", "b"]})
 RESULT = Result(
     CASE, {"error": 0.25}, {"error": [0.5, 0.0]}, 2.0, 4.0, 100, 8, {"order": "as [stored]"}, finished="now"
 )
@@ -77,6 +81,78 @@ def test_a_damaged_file_is_said_in_one_line_and_set_aside(store: Store, lines: l
     assert len(lines) == 1
 
 
+WRONG = [None, True, -1, 1.5, "x", [], ["x"], {}, {"x": "y"}, {"x": [1]}, [[[]]], "9" * 50, 10**400]
+
+
+def places(value: object, path: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
+    """Every place in a plain form, as the names and numbers that lead to it."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [(*path, name) for name, _ in inside] + [p for name, each in inside for p in places(each, (*path, name))]
+
+
+def test_any_value_of_a_wrong_type_is_damage_or_a_result_and_never_a_traceback(store: Store, lines: list[str]) -> None:
+    whole = result(replace(CASE, fit=Data("mnist", part=(0, 5)), when="offline", model="trained:x"), 0.25)
+    whole = replace(whole, counts={"forwards": 8}, by_domain={"mnist": {"error": 0.25}})
+    whole = whole.with_choices({"on": {"suite": "a-choice", "errors": {"0": 0.5}}})
+    store.put(whole)
+    text = store.path(whole.case).read_text(encoding="utf-8")
+    tried = 0
+    for path in places(json.loads(text)):
+        for wrong in WRONG:
+            form = json.loads(text)
+            inside = form
+            for name in path[:-1]:
+                inside = inside[name]
+            inside[path[-1]] = wrong
+            tried += 1
+            lines.clear()
+            store.path(whole.case).write_text(json.dumps(form), encoding="utf-8")
+            for each in store.all():
+                assert isinstance(each.complete, bool)
+                assert each.suite_cases
+                Pace([each]).seconds(each.case, 10)
+                cost_words(each)
+            for aside in store.folder.glob("*.damaged"):
+                aside.unlink()
+    assert tried > 500
+
+
+def cost_words(each: Result) -> None:
+    json.dumps(each.to_json())
+    budget(each.training)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, '{"case":' + "[" * 900 + "]" * 900 + "}"])
+def test_deep_nesting_is_damage(store: Store, lines: list[str], text: str) -> None:
+    store.put(RESULT)
+    store.path(CASE).write_text(text)
+    assert store.get(CASE) is None
+    assert len(lines) == 1
+    assert "is damaged" in lines[0]
+
+
+def test_deep_nesting_inside_a_result_is_damage_too(store: Store, lines: list[str]) -> None:
+    store.put(RESULT)
+    text = store.path(CASE).read_text()
+    deep = "[" * 600 + "]" * 600
+    for name in ('"on": [', '"order": '):
+        start = text.index(name)
+        end = text.index("\n", start)
+        store.path(CASE).write_text(f"{text[:start]}{name.split(':')[0]}: {deep}{text[end:]}")
+        assert store.get(CASE) is None
+    assert len(lines) == 2
+
+
+def test_a_result_outlives_the_metrics_of_its_time(store: Store) -> None:
+    fewer = replace(result(CASE, 0.25), metrics={"error": 0.25})
+    more = replace(result(replace(CASE, seed=1), 0.25), metrics={"error": 0.25, "brier": 0.1})
+    for each in (fewer, more):
+        store.put(each)
+    results, damaged = open_results(store.folder)
+    assert (len(results), damaged) == (2, [])
+    assert not replace(more, metrics={"error": 0.25, "brier": float("nan")}).complete
+
+
 def test_bytes_that_are_no_text_are_damage_too(store: Store, lines: list[str]) -> None:
     store.put(RESULT)
     store.path(CASE).write_bytes(b"\xff\xfe\x80")
@@ -105,7 +181,7 @@ def test_two_cannot_run_a_case_at_once_but_other_cases(store: Store) -> None:
 
 def test_a_success_takes_the_place_of_a_failure_from_before_the_hashes_were_known(store: Store) -> None:
     store.put(replace(RESULT, metrics={}, error="no model 'm'"))
-    store.put(replace(RESULT, case=CASE.pinned("weights", "data")))
+    store.put(replace(RESULT, case=CASE.pin("weights", ("data",))))
     assert [result.error for result in store.all()] == [None]
 
 

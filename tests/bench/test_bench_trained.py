@@ -11,25 +11,23 @@ from command import tent
 from readings import TRAINING, fill, kept, result
 
 from tent.bench.case import Case, Data
-from tent.bench.execute.run import run
+from tent.bench.execute.run_case import run_case
 from tent.bench.read.compute import passes
-from tent.bench.read.reading import read
+from tent.bench.read.query import read_grid
 from tent.bench.read.training import budget
-from tent.bench.render.caption import caption, remarks
-from tent.bench.render.table import Table, table
+from tent.bench.render.table import Table, build_table
 from tent.bench.result import Result
 from tent.bench.schedule.board import Board
-from tent.bench.schedule.plan import plan
-from tent.bench.schedule.untrained import what_to_train
+from tent.bench.schedule.plan import describe_untrained, make_plan
 from tent.bench.schedule.workers import work
 from tent.bench.store import Store
 from tent.bench.suite import Cell, Suite
 from tent.bench.suites import SUITES
 from tent.models import RotationResNet, zoo
 from tent.train import Recipe, train
-from tent.train.baseline import name_of, objective_of
+from tent.train.baseline import make_objective, model_name
 
-NAME = name_of("rg", "cifar10", "usps")
+NAME = model_name("rg", "cifar10", "usps")
 
 
 @pytest.fixture
@@ -49,7 +47,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def trained(data: Path) -> None:
     """Train RG on the two sets, for an epoch of two steps."""
     recipe = Recipe("r26", "cifar10", epochs=1, batch=8, crop=0, precision="float32", target="usps")
-    train(recipe, data / "models" / NAME, objective=objective_of("rg"))
+    train(recipe, data / "models" / NAME, objective=make_objective("rg"))
 
 
 def suite() -> Suite:
@@ -62,13 +60,13 @@ def suite() -> Suite:
 
 
 def worked(data: Path) -> Board:
-    board = Board(plan(suite(), (0,)), Store(data / "results"))
+    board = Board(make_plan(suite(), (0,)), Store(data / "results"))
     work(board, lambda board, ended: None)
     return board
 
 
 def shown(data: Path) -> Table:
-    return table(read(suite(), Store(data / "results").all()))
+    return build_table(read_grid(suite(), Store(data / "results").all()))
 
 
 def test_a_row_whose_model_is_not_trained_waits_and_does_not_fail(data: Path) -> None:
@@ -77,7 +75,7 @@ def test_a_row_whose_model_is_not_trained_waits_and_does_not_fail(data: Path) ->
     assert len(Store(data / "results").all()) == 2
     assert [(cell.row, cell.column) for cell in board.plan.untrained] == [("RG", "USPS")]
     made = shown(data)
-    assert [line.pieces[0].kind for line in made.lines] == ["ours", "missing", "ours"]
+    assert [line.fields[0].kind for line in made.lines] == ["ours", "missing", "ours"]
     trained(data)
     board = worked(data)
     assert (len(board.done), board.before, board.plan.untrained) == (1, 2, [])
@@ -94,11 +92,11 @@ def test_a_trained_row_carries_its_budget_in_its_note(data: Path) -> None:
         "RG, cifar10 train (24 images with labels) and usps train (24 images without); 1 epoch from random weights; "
     )
     made = shown(data)
-    assert [line.pieces[0].notes for line in made.lines] == [(), (1,), ()]
+    assert [line.fields[0].notes for line in made.lines] == [(), (1,), ()]
     state = result.case.weights[:12]
     assert made.notes == (f"trained:{NAME}, state {state}: {budget(result.training)}",)
-    assert "unless a note names another" in caption(made)
-    assert NAME not in " ".join([caption(made), *remarks(made)])  # in the note, once
+    assert "unless a note names another" in made.caption
+    assert NAME not in " ".join([made.caption, *made.all_remarks])  # in the note, once
 
 
 @pytest.mark.parametrize(
@@ -108,38 +106,38 @@ def test_a_trained_row_carries_its_budget_in_its_note(data: Path) -> None:
         {"answers": "before"},
         {"steps": 2, "epochs": 2},
         {"when": "offline"},
-        {"when": "episodic", "batch_size": 1, "images": 3, "options": {"copies": 4}},
+        {"reset": "batch", "batch_size": 1, "images": 3, "options": {"copies": 4}},
     ],
 )
 def test_test_time_training_runs_and_takes_as_many_images_as_are_counted(
     data: Path, changes: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = Recipe("r26-rotation", "cifar10", epochs=1, batch=8, crop=0, precision="float32")
-    train(recipe, data / "models" / name_of("ttt", "cifar10"), objective=objective_of("ttt"))
+    train(recipe, data / "models" / model_name("ttt", "cifar10"), objective=make_objective("ttt"))
     case = replace(Case("trained:ttt-cifar10", Data("usps"), "ttt", answers="after", batch_size=10), **changes)
     seen: list[int] = []
     plain = RotationResNet.forward
-    monkeypatch.setattr("tent.bench.execute.run._peak", lambda *_: 0)  # which makes a step of its own
+    monkeypatch.setattr("tent.bench.execute.run_case._measure_peak", lambda *_: 0)  # which makes a step of its own
     monkeypatch.setattr(
         RotationResNet, "forward", lambda self, x, head="classes": (seen.append(len(x)), plain(self, x, head))[1]
     )
-    result = run(case)
+    result = run_case(case)
     assert result.training["method"] == "ttt"
-    assert sum(seen) == passes(case, result.images).forward
+    assert sum(seen) == passes(result).forward
     assert result.protocol["optimizer"] == "SGD"
 
 
 def test_a_model_that_was_asked_for_has_to_be_there(data: Path) -> None:
     with pytest.raises(ValueError, match="trained:mine: there is no such training"):
-        plan(suite().with_model("trained:mine"), (0,))
+        make_plan(suite().with_model("trained:mine"), (0,))
     trained(data)
     (data / "models" / NAME / "model.safetensors").write_bytes(b"half")
     board = worked(data)
-    assert [(task.row, "not a whole file of weights" in why) for task, why in board.failed] == [("RG", True)]
+    assert [(job.row, "not a whole file of weights" in why) for job, why in board.failed] == [("RG", True)]
 
 
 def test_what_to_train_is_one_line() -> None:
-    line = what_to_train([cell for cell in SUITES["cifar10-c"].cells((0,), None) if "trained:" in cell.case.model])
+    line = describe_untrained([cell for cell in SUITES["cifar10-c"].cells((0,), None) if "trained:" in cell.case.model])
     assert line.startswith(
         "23 cases wait for 9 trainings: RG, UDA-SS on gaussian noise, defocus blur, fog, jpeg compression; TTT on "
     )
@@ -147,7 +145,7 @@ def test_what_to_train_is_one_line() -> None:
         "; train each, such as: tent train --model r26 --method rg --source cifar10 --target cifar10-c:gaussian_noise:5"
     )
     assert "\n" not in line
-    one = what_to_train(
+    one = describe_untrained(
         [cell for cell in SUITES["digits"].cells((0,), None) if cell.case.model.endswith("rg-svhn-usps")]
     )
     assert one == (
@@ -194,22 +192,22 @@ def test_cells_of_other_budgets_have_notes_of_their_own_and_a_mean_has_all(tmp_p
     for each in store.all():
         if each.case.model.endswith("rg-cifar10-cifar10-c-fog-5"):
             store.put(replace(each, training={**TRAINING, "epochs": 1}))
-    made = table(read(SUITES["cifar10-c"], store.all()))
-    columns = {line.head: line.pieces[made.heads.index("RG")] for line in made.lines}
+    made = build_table(read_grid(SUITES["cifar10-c"], store.all()))
+    columns = {line.head: line.fields[made.heads.index("RG")] for line in made.lines}
     fog, mean = columns["fog"], columns["mean of 4 types"]
     assert "; 1 epoch from random weights;" in made.notes[fog.notes[0] - 1]
     assert "; 10 epochs from random weights;" in made.notes[columns["gaussian noise"].notes[0] - 1]
     assert (columns["mean"].kind, columns["snow"].kind) == ("blank", "blank")
     assert len(mean.notes) == 4
     assert fog.notes[0] in mean.notes
-    ttt = {line.pieces[made.heads.index("TTT")].notes for line in made.lines if line.head != "the paper's mean"}
+    ttt = {line.fields[made.heads.index("TTT")].notes for line in made.lines if line.head != "the paper's mean"}
     assert len(ttt) == 1  # one training for all
 
 
 def test_an_oracle_is_never_the_best(tmp_path: Path) -> None:
     store = Store(tmp_path)
     fill(store, SUITES["digits"], (0,), lambda row, column, case: (0.1 if "Oracle" in row else 0.25, 1.0))
-    made = table(read(SUITES["digits"], store.all()))
-    bold = {line.head for line in made.lines if any(piece.bold for piece in line.pieces)}
+    made = build_table(read_grid(SUITES["digits"], store.all()))
+    bold = {line.head for line in made.lines if any(field.bold for field in line.fields)}
     assert not {"Oracle", "Oracle offline"} & bold
     assert {"Source", "RG", "Tent"} <= bold

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 import tiny
 
-from tent.bench.execute.run import run
-from tent.bench.schedule.attempt import attempt
+from tent.bench.execute.run_case import run_case
 from tent.bench.schedule.board import Board
-from tent.bench.schedule.plan import Plan, Task, plan
-from tent.bench.schedule.workers import work
+from tent.bench.schedule.plan import Job, Plan, make_plan
+from tent.bench.schedule.workers import attempt, work
 from tent.bench.store import Store
 from tent.bench.suite import Cell, Choice, Suite
+from tent.files import lock
 
 CASES = len(tiny.ROWS) * len(tiny.COLUMNS)
 
@@ -87,9 +87,9 @@ def test_a_killed_run_loses_the_case_under_way_alone(folder: Path, workers: int)
 
 def held(folder: Path) -> bool:
     """Tell whether any process has a case under way."""
-    for lock in (folder / "results" / ".locks").glob("*.lock"):
+    for path in (folder / "results" / ".locks").glob("*.lock"):
         try:
-            with lock(lock, "held"):
+            with lock(path, "held"):
                 pass
         except BlockingIOError:
             return True
@@ -111,16 +111,16 @@ def test_two_runs_at_once_share_the_work(folder: Path) -> None:
 def test_a_case_is_run_once_whoever_asks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
-    def counted(case, weights, lessons):  # type: ignore[no-untyped-def]
+    def counted(case, weights, cache):  # type: ignore[no-untyped-def]
         calls.append(case)
-        assert attempt(store, case, None, "") is None  # another that comes meanwhile
-        return run(case, weights, lessons)
+        assert attempt(store, job, None, "") is None  # another that comes meanwhile
+        return run_case(case, weights, cache)
 
-    monkeypatch.setattr("tent.bench.schedule.attempt.run", counted)
-    store, case = Store(folder / "results"), tiny.board(folder).todo[0].case
-    first = attempt(store, case, None, "")
+    monkeypatch.setattr("tent.bench.schedule.workers.run_case", counted)
+    store, job = Store(folder / "results"), tiny.board(folder).todo[0]
+    first = attempt(store, job, None, "")
     assert first is not None
-    assert attempt(store, case, None, "") == first
+    assert attempt(store, job, None, "") == first
     assert len(calls) == 1
 
 
@@ -148,7 +148,7 @@ def test_a_failing_case_is_on_record_and_the_rest_goes_on(folder: Path) -> None:
 
 def test_a_failure_is_replaced_once_its_case_can_be_run(folder: Path) -> None:
     tiny.worked(folder, "broken")
-    (folder / "nets.py").write_text(tiny.NETS.replace("x.mean() > 0.5", "False"))
+    (folder / "mended").touch()
     assert len(tiny.worked(folder, "broken").done) == CASES // 2
     assert [result.error for result in Store(folder / "results").all()] == [None] * CASES
 
@@ -220,7 +220,7 @@ THRESHOLDS = (0, 0.3, 1)
 def choosing(folder: Path, net: str = "net") -> Suite:
     """A suite with one PL case, whose threshold is chosen on the bright set."""
     how = {"from": THRESHOLDS, "on": ["bright"], "rule": "lowest mean error"}
-    open_ = tiny.case(folder, net=net, method="pl", lr=0.1, note={"chosen": {"threshold": how}})
+    open_ = tiny.case(folder, net=net, method="pl", lr=0.1, choose={"threshold": "bright-choice"})
     bright = tiny.case(folder, "bright", net=net, method="pl", lr=0.1)
 
     def candidates(limit: int | None) -> list[Cell]:
@@ -235,63 +235,89 @@ def choosing(folder: Path, net: str = "net") -> Suite:
         ("PL",),
         ("dark",),
         open_.model,
-        choice=Choice("threshold", candidates),
+        choice=Choice("threshold", "bright-choice", candidates, how),
     )
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_choice_is_made_by_its_rule_and_put_on_record(folder: Path, workers: int) -> None:
     store = Store(folder / "results")
-    work(Board(plan(choosing(folder), (0, 1)), store, workers), lambda board, ended: None)
+    work(Board(make_plan(choosing(folder), (0, 1)), store, workers), lambda board, ended: None)
     results = store.all()
     assert len(results) == len(THRESHOLDS) + 2
-    chosen = [result.case for result in results if result.case.note]
-    errors = {result.case.options["threshold"]: result.metrics["error"] for result in results if not result.case.note}
+    chosen = [result for result in results if result.choices]
+    errors = {result.case.options["threshold"]: result.metrics["error"] for result in results if not result.choices}
     best = min(THRESHOLDS, key=lambda t: (errors[t], t))
-    assert [case.options["threshold"] for case in chosen] == [best, best]
-    note = chosen[0].note["chosen"]["threshold"]
-    assert note["errors"] == {f"{t:g}": errors[t] for t in THRESHOLDS}
-    assert note["on"] == ("bright",)
+    assert [result.case.options["threshold"] for result in chosen] == [best, best]
+    how = chosen[0].choices["threshold"]
+    assert how["errors"] == {f"{t:g}": errors[t] for t in THRESHOLDS}
+    assert how["on"] == ["bright"]
     bare = {cell.case for cell in choosing(folder).cells((0, 1), None)}
-    assert {case.unpinned() for case in chosen} == bare
-    words = next(result.protocol["choice of threshold"] for result in results if result.case.note)
-    assert words.startswith(f"{best}; from 0, 0.3, 1; on bright; rule lowest mean error; mean errors 0: ")
-    again = Board(plan(choosing(folder), (0, 1)), store)
+    assert {result.suite_cases[1] for result in chosen} == bare
+    words = chosen[0].protocol["choice of threshold"]
+    assert words.startswith(
+        f"{best}; suite bright-choice; from 0, 0.3, 1; on bright; rule lowest mean error; mean errors 0: "
+    )
+    again = Board(make_plan(choosing(folder), (0, 1)), store)
     assert (again.before, again.over) == (len(results), True)
+
+
+def test_a_choice_goes_on_record_where_its_case_was_run_before(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(folder / "results")
+    suite = choosing(folder)
+    (cell,) = suite.cells((0,), None)
+    for threshold in THRESHOLDS:  # as someone did who chose by hand
+        store.put(run_case(cell.case.decide("threshold", threshold)))
+    work(Board(make_plan(suite, (0,)), store), lambda board, ended: None)
+    (chosen,) = [each for each in store.all() if each.choices]
+    assert cell.case in chosen.suite_cases
+    assert chosen.protocol["choice of threshold"]
+    assert len(store.all()) == 2 * len(THRESHOLDS)  # nothing was run twice
+
+
+def test_other_words_for_a_rule_make_no_other_case(folder: Path) -> None:
+    store, suite = Store(folder / "results"), choosing(folder)
+    work(Board(make_plan(suite, (0,)), store), lambda board, ended: None)
+    assert suite.choice is not None
+    said = replace(suite, choice=replace(suite.choice, how={"rule": "the lowest error, on average"}))
+    board = Board(make_plan(said, (0,)), store)
+    assert (board.before, board.over) == (len(THRESHOLDS) + 1, True)
 
 
 def test_where_a_candidate_fails_what_waits_for_it_fails(folder: Path) -> None:
     store = Store(folder / "results")
-    board = Board(plan(choosing(folder, "broken"), (0,)), store)
+    board = Board(make_plan(choosing(folder, "broken"), (0,)), store)
     work(board, lambda board, ended: None)
     assert len(board.failed) == len(THRESHOLDS) + 1
     assert board.failed[-1][1].startswith("threshold could not be chosen: PL 0 on bright failed (RuntimeError")
     (folder / "bright.npy").unlink()
     with pytest.raises(ValueError, match=r"bright\.npy: no such file"):
-        plan(choosing(folder), (0,))
+        make_plan(choosing(folder), (0,))
 
 
 def test_rows_that_are_one_case_run_once(folder: Path) -> None:
     suite = tiny.suite(folder)
     twice = replace(suite, cells=lambda seeds, limit: [*suite.cells(seeds, limit), *suite.cells(seeds, limit)])
-    made: Plan = plan(twice, (0,))
-    assert len(made.tasks) == CASES
-    assert [task.row for task in made.tasks[:2]] == ["Source", "Source"]
-    assert isinstance(made.tasks[0], Task)
+    made: Plan = make_plan(twice, (0,))
+    assert len(made.jobs) == CASES
+    assert [job.row for job in made.jobs[:2]] == ["Source", "Source"]
+    assert isinstance(made.jobs[0], Job)
 
 
 def test_other_weights_make_another_case(folder: Path) -> None:
     import torch
     from safetensors.torch import save_file
 
-    from tent.bench.execute.inputs import entry_of
+    from tent.bench.execute.inputs import load_entry
 
-    made = plan(tiny.suite(folder), (0,))
-    state = {k: v + 1 if v.is_floating_point() else v for k, v in entry_of(made.suite.model).model.state_dict().items()}
+    made = make_plan(tiny.suite(folder), (0,))
+    state = {
+        k: v + 1 if v.is_floating_point() else v for k, v in load_entry(made.suite.model).model.state_dict().items()
+    }
     save_file({k: v.contiguous() for k, v in state.items()}, folder / "w.safetensors")
-    other = plan(tiny.suite(folder), (0,), weights=str(folder / "w.safetensors"))
-    assert {task.case.key() for task in made.tasks}.isdisjoint(task.case.key() for task in other.tasks)
-    assert {task.case.unpinned() for task in made.tasks} == {task.case.unpinned() for task in other.tasks}
+    other = make_plan(tiny.suite(folder), (0,), weights=str(folder / "w.safetensors"))
+    assert {job.case.key() for job in made.jobs}.isdisjoint(job.case.key() for job in other.jobs)
+    assert {job.case.unpin() for job in made.jobs} == {job.case.unpin() for job in other.jobs}
     assert isinstance(state["fc.weight"], torch.Tensor)
     board = Board(other, Store(folder / "results"))
     work(board, lambda board, ended: None)

@@ -31,3 +31,11 @@ def test_without_matplotlib_it_says_what_to_install(tmp_path: Path, monkeypatch:
         ran = tent(tmp_path, *command)
         assert (ran.returncode, ran.stderr) == (2, "tent: plots need matplotlib: pip install 'tent-tta[bench]'\n")
     assert not (tmp_path / "report.html").exists()
+
+
+def test_without_jinja2_the_report_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored(tmp_path / "results")
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    ran = tent(tmp_path, "report")
+    assert (ran.returncode, ran.stderr) == (2, "tent: the report needs jinja2: pip install 'tent-tta[bench]'\n")
+    assert not (tmp_path / "report.html").exists()

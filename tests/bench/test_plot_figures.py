@@ -15,14 +15,14 @@ from tinysuite import stored, tiny
 
 from tent.bench.case import Case
 from tent.bench.read.grid import Grid
-from tent.bench.read.reading import read
-from tent.bench.render.figures.bars import bars
-from tent.bench.render.figures.compute import compute
-from tent.bench.render.figures.margin import apart
-from tent.bench.render.figures.panels import panels, varied
-from tent.bench.render.figures.severities import severities
-from tent.bench.render.figures.style import KNOWN, OTHERS, looks
-from tent.bench.render.plot import pictures, plot
+from tent.bench.read.query import read_grid
+from tent.bench.render.figures.bars import draw_bars
+from tent.bench.render.figures.margin import spread_out
+from tent.bench.render.figures.panels import draw_panels, rows_by_choice
+from tent.bench.render.figures.plot import list_pictures, plot
+from tent.bench.render.figures.severity_lines import draw_severities
+from tent.bench.render.figures.style import KNOWN, OTHERS, find_looks
+from tent.bench.render.figures.tradeoff import draw_tradeoff
 from tent.bench.store import Store
 from tent.bench.suites import SUITES
 
@@ -53,7 +53,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Grid]:
     for name in KINDS:
         store = Store(tmp_path_factory.mktemp(name))
         fill(store, SUITES[name], (0,) if name == "ablation" else (0, 1), number)
-        found[name] = read(SUITES[name], store.all())
+        found[name] = read_grid(SUITES[name], store.all())
     return found
 
 
@@ -91,8 +91,8 @@ def test_no_text_touches_another_or_leaves_the_figure(
     filled: dict[str, Grid], name: str, width: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grid = filled[name]
-    assert [picture.name for picture in pictures(grid)] == KINDS[name]
-    for picture in pictures(grid):
+    assert [picture.name for picture in list_pictures(grid)] == KINDS[name]
+    for picture in list_pictures(grid):
         figure = picture.draw(grid, width, grid.heading)
         texts = written(figure, monkeypatch)
         assert len(texts) > 8
@@ -111,7 +111,7 @@ def test_no_text_touches_another_or_leaves_the_figure(
 def test_bars_are_as_high_as_the_errors_and_their_spreads(tmp_path: Path) -> None:
     from matplotlib.container import ErrorbarContainer
 
-    figure = bars(read(tiny(), stored(tmp_path).all()), 9.5)
+    figure = draw_bars(read_grid(tiny(), stored(tmp_path).all()), 9.5)
     (axis,) = figure.axes
     heights = sorted(round(patch.get_height(), 6) for patch in axis.patches)
     assert heights == [11.0, 12.0, 16.0, 20.0, 22.0, 33.0]
@@ -128,7 +128,7 @@ def test_bars_are_as_high_as_the_errors_and_their_spreads(tmp_path: Path) -> Non
 def test_bars_wrap_into_panels_that_share_a_scale_and_name_every_column(filled: dict[str, Grid]) -> None:
     grid = filled["cifar10-c"]
     for width, count in zip(WIDTHS, (3, 9), strict=True):
-        figure = bars(grid, width)
+        figure = draw_bars(grid, width)
         assert len(figure.axes) == count
         assert len({axis.get_ylim() for axis in figure.axes}) == 1
         named = [label.get_text().split() for axis in figure.axes for label in axis.get_xticklabels()]
@@ -146,11 +146,11 @@ def test_what_is_missing_or_failed_is_named_in_its_place(tmp_path: Path, monkeyp
     for cell in suite.cells((0,), None):
         if cell.row == "second" and cell.column == "one":
             store.put(failure(cell.case, "no"))
-    grid = read(suite, store.all())
-    said = [text.strip() for text, _ in written(bars(grid), monkeypatch)]
+    grid = read_grid(suite, store.all())
+    said = [text.strip() for text, _ in written(draw_bars(grid), monkeypatch)]
     assert said.count("failed") == 1
     assert said.count("missing") == 2  # the other column, and the mean
-    assert "second" not in [text for text, _ in written(compute(grid), monkeypatch)]
+    assert "second" not in [text for text, _ in written(draw_tradeoff(grid), monkeypatch)]
 
 
 @pytest.mark.usefixtures("done")
@@ -162,7 +162,7 @@ def test_a_column_in_which_all_failed_is_a_panel_that_says_so(
     for cell in suite.cells((0,), None):
         bad = cell.column == "USPS"
         store.put(failure(cell.case, "no") if bad else result(cell.case, *number(cell.row, cell.column, cell.case)))
-    said = Counter(text for text, _ in written(compute(read(suite, store.all()), width), monkeypatch))
+    said = Counter(text for text, _ in written(draw_tradeoff(read_grid(suite, store.all()), width), monkeypatch))
     assert said["missing or failed"] == 1
     assert said["Tent offline 10 epochs"] == 3  # in full, and once a panel that has it
     assert not any("$" in text for text in said)
@@ -170,15 +170,15 @@ def test_a_column_in_which_all_failed_is_a_panel_that_says_so(
 
 @pytest.mark.usefixtures("done")
 def test_few_bars_are_not_drawn_out_over_the_page(filled: dict[str, Grid]) -> None:
-    assert bars(filled["visda-c"]).get_size_inches()[0] == pytest.approx(5.5)
-    assert bars(filled["visda-c"], 3.4).get_size_inches()[0] == pytest.approx(3.4)
-    assert bars(filled["cifar10-c"]).get_size_inches()[0] == pytest.approx(9.5)
+    assert draw_bars(filled["visda-c"]).get_size_inches()[0] == pytest.approx(5.5)
+    assert draw_bars(filled["visda-c"], 3.4).get_size_inches()[0] == pytest.approx(3.4)
+    assert draw_bars(filled["cifar10-c"]).get_size_inches()[0] == pytest.approx(9.5)
 
 
 @pytest.mark.usefixtures("done")
 def test_compute_is_on_a_logarithmic_axis_with_readable_marks(filled: dict[str, Grid]) -> None:
     for name, panels_there in (("cifar10-c", 2), ("digits", 4), ("imagenet-c", 1)):
-        figure = compute(filled[name])
+        figure = draw_tradeoff(filled[name])
         assert len(figure.axes) == panels_there
         for axis in figure.axes:
             assert axis.get_xscale() == "log"
@@ -190,11 +190,11 @@ def test_compute_is_on_a_logarithmic_axis_with_readable_marks(filled: dict[str, 
 @pytest.mark.usefixtures("done")
 def test_the_ablation_has_a_panel_a_choice(filled: dict[str, Grid]) -> None:
     grid = filled["ablation"]
-    moved = varied(grid)
+    moved = rows_by_choice(grid)
     assert set(moved) == {"", "lr", "batch_size", "steps", "answers"}
     assert "last layer only" in moved[""]
     assert [len(moved[name]) for name in ("lr", "batch_size", "steps", "answers")] == [4, 4, 4, 1]  # without Tent's own
-    figure = panels(grid)
+    figure = draw_panels(grid)
     titles = [axis.get_title(loc="left") for axis in figure.axes]
     assert titles == [
         "what moves",
@@ -209,7 +209,7 @@ def test_the_ablation_has_a_panel_a_choice(filled: dict[str, Grid]) -> None:
 
 @pytest.mark.usefixtures("done")
 def test_severities_are_a_line_a_method(filled: dict[str, Grid]) -> None:
-    figure = severities(filled["cifar10-c-severities"])
+    figure = draw_severities(filled["cifar10-c-severities"])
     lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 5 and line.get_linestyle() == "-"]
     assert len(lines) == 5
     assert all(list(line.get_xdata()) == [1, 2, 3, 4, 5] for line in lines)
@@ -221,8 +221,8 @@ def test_rows_are_told_apart_without_colour() -> None:
     for one, two in itertools.combinations(every, 2):
         assert one.hatch != two.hatch or abs(lightness(one.colour) - lightness(two.colour)) > 0.1, (one, two)
     names = ["Source", "something", "Tent", "else"]
-    assert looks(names)["Tent"] == KNOWN["Tent"]
-    assert looks(names)["something"] != looks(names)["else"]
+    assert find_looks(names)["Tent"] == KNOWN["Tent"]
+    assert find_looks(names)["something"] != find_looks(names)["else"]
 
 
 def lightness(colour: str) -> float:
@@ -232,15 +232,15 @@ def lightness(colour: str) -> float:
 
 @given(st.lists(st.floats(0, 3), max_size=12), st.floats(0.05, 0.2))
 def test_names_in_the_margin_are_a_gap_apart_in_order_and_inside(places: list[float], gap: float) -> None:
-    moved = apart(sorted(places), gap, 3.0)
+    moved = spread_out(sorted(places), gap, 3.0)
     assert len(moved) == len(places)
     assert all(after - before >= gap - 1e-9 for before, after in itertools.pairwise(moved))
     assert all(-1e-9 <= place <= 3.0 + 1e-9 for place in moved)
 
 
 def test_names_that_do_not_touch_stay_where_they_are() -> None:
-    assert apart([0.0, 0.5, 1.0], 0.2, 1.0) == pytest.approx([0.0, 0.5, 1.0])
-    assert apart([0.5, 0.5], 0.2, 1.0) == pytest.approx([0.4, 0.6])
+    assert spread_out([0.0, 0.5, 1.0], 0.2, 1.0) == pytest.approx([0.0, 0.5, 1.0])
+    assert spread_out([0.5, 0.5], 0.2, 1.0) == pytest.approx([0.4, 0.6])
 
 
 def test_plot_writes_png_and_svg_and_the_same_bits_again(tmp_path: Path, filled: dict[str, Grid]) -> None:
@@ -260,11 +260,11 @@ def test_plot_writes_png_and_svg_and_the_same_bits_again(tmp_path: Path, filled:
 def test_names_with_dollars_are_drawn_as_they_are(tmp_path: Path) -> None:
     suite = tiny(("$a^{$ & b", "c_d"), ("<one>", "two%"), "a $\\bad$ title")
     store = kept(tmp_path / "store", *(result(cell.case, 0.5) for cell in suite.cells((0,), None)))
-    assert len(plot(read(suite, store.all()), tmp_path)) == 4
+    assert len(plot(read_grid(suite, store.all()), tmp_path)) == 4
 
 
 def test_a_suite_of_failures_has_no_figure(tmp_path: Path) -> None:
     suite = tiny()
     store = kept(tmp_path / "store", *(failure(cell.case, "no") for cell in suite.cells((0,), None)))
     with pytest.raises(ValueError, match="every result of tiny failed; there is nothing to draw"):
-        plot(read(suite, store.all()), tmp_path)
+        plot(read_grid(suite, store.all()), tmp_path)

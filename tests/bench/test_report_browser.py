@@ -8,8 +8,8 @@ from browser import CHROMIUM, DRIVER, Browser, browser
 from readings import failure, fill, result
 from tinysuite import tiny
 
-from tent.bench.read.reading import grids
-from tent.bench.render.report import report
+from tent.bench.read.query import read_grids
+from tent.bench.render.report import render_report
 from tent.bench.store import Store
 from tent.bench.suites import SUITES
 
@@ -50,7 +50,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for cell in others:
         store.put(result(cell.case, 0.5))
     path = folder / "report.html"
-    path.write_text(report(grids([*SUITES.values(), suite], store.all()), ["x" * 500]), encoding="utf-8")
+    path.write_text(render_report(read_grids([*SUITES.values(), suite], store.all()), ["x" * 500]), encoding="utf-8")
     return path
 
 

@@ -10,8 +10,8 @@ from command import tent
 from readings import DATA, failure, fill, result
 from tinysuite import stored, tiny
 
-from tent.bench.read.reading import grids, read
-from tent.bench.render.report import report
+from tent.bench.read.query import read_grid, read_grids
+from tent.bench.render.report import render_report
 from tent.bench.store import Store
 from tent.bench.suites import SUITES
 from tent.models import zoo
@@ -59,7 +59,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> str:
     store = Store(tmp_path_factory.mktemp("store"))
     for name, seeds in (("digits", (0, 1)), ("ablation", (0,))):
         fill(store, SUITES[name], seeds, number)
-    return report(grids(SUITES.values(), store.all()), ["one file is damaged & gone"])
+    return render_report(read_grids(SUITES.values(), store.all()), ["one file is damaged & gone"])
 
 
 def test_the_page_is_well_formed_and_has_every_part(text: str) -> None:
@@ -103,7 +103,7 @@ def test_the_page_asks_for_nothing(text: str) -> None:
 def test_each_table_says_its_protocol_versions_hardware_and_commit(text: str) -> None:
     sections = text.split("<section")[1:]
     for section in sections:
-        for said in ("Protocol", "Made with", "c" * 40, "a processor, 2 threads", "2.15.0", "before the stream"):
+        for said in ("Protocol", "Provenance", "c" * 40, "a processor, 2 threads", "2.15.0", "before the stream"):
             assert said in section, said
     assert "by seed 0" not in sections[0]  # two seeds: each by its own
     assert "by its seed" in sections[0]
@@ -125,7 +125,7 @@ def test_everything_is_escaped(tmp_path: Path) -> None:
         changed = {"hardware": EVIL, "commit": EVIL, "versions": {EVIL: EVIL}, "protocol": {EVIL: EVIL + cell.row}}
         store.put(result(cell.case, 0.5, **changed))
     store.put(failure(cells[3].case, EVIL))
-    text = report([read(suite, store.all())], [EVIL])
+    text = render_report([read_grid(suite, store.all())], [EVIL])
     page = Page(text)
     assert page.open == []
     assert not page.all("script")
@@ -135,7 +135,7 @@ def test_everything_is_escaped(tmp_path: Path) -> None:
 
 def test_the_same_store_gives_the_same_page(tmp_path: Path) -> None:
     results = stored(tmp_path).all()
-    assert report([read(tiny(), results)]) == report([read(tiny(), results[::-1])])
+    assert render_report([read_grid(tiny(), results)]) == render_report([read_grid(tiny(), results[::-1])])
 
 
 def test_the_command_writes_one_page_and_runs_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,9 +149,9 @@ def test_the_command_writes_one_page_and_runs_no_model(tmp_path: Path, monkeypat
     assert "is damaged" in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "results"]
     ran = tent(tmp_path, "report", "--out", "nowhere/page.html")
-    assert (ran.returncode, ran.stderr) == (2, "tent: nowhere/page.html: its folder is not there; make it first\n")
+    assert (ran.returncode, ran.stderr) == (2, "tent: nowhere/page.html: its folder does not exist; create it first\n")
     for cell in tiny().cells((0,), None):
-        store.put(result(cell.case.pinned("b2" * 32, DATA), 0.5))
+        store.put(result(cell.case.pin("b2" * 32, [DATA]), 0.5))
     ran = tent(tmp_path, "report")
     assert ran.returncode == 2
     assert "2 different weights" in ran.stderr

@@ -10,7 +10,7 @@ from tinysuite import stored, tiny
 
 from tent.bench.store import Store
 from tent.bench.suites import SUITES
-from tent.models import state, zoo
+from tent.models import weight_files, zoo
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a table reads the store, and nothing else")
 
     monkeypatch.setitem(SUITES, "tiny", tiny())
-    for place, name in ((zoo, "load"), (state, "load_file"), (torch, "load"), (torch.nn.Module, "__call__")):
+    for place, name in ((zoo, "load"), (weight_files, "load_file"), (torch, "load"), (torch.nn.Module, "__call__")):
         monkeypatch.setattr(place, name, never)
 
 
@@ -65,7 +65,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
 def test_seeds_and_weights_choose(tmp_path: Path) -> None:
     store = stored(tmp_path / "results")
     for cell in tiny().cells((0,), None):
-        store.put(result(cell.case.pinned("b2" * 32, DATA), 0.5))
+        store.put(result(cell.case.pin("b2" * 32, [DATA]), 0.5))
     ran = tent(tmp_path, "table", "tiny")
     assert ran.returncode == 2
     assert "2 different weights" in ran.stderr

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 from readings import fill
+from tinysuite import stored, tiny
 
-from tent.bench.render.sheet import HEAD
+from tent.bench.read.query import read_grid
+from tent.bench.render.spreadsheet import columns
 from tent.bench.store import Store
 from tent.bench.suites import SUITES
 
@@ -19,9 +21,10 @@ def test_the_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     (block,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     exec(compile(block, "docs/reading.md", "exec"), {})
     shown = capsys.readouterr().out
-    assert "Figure(mean=0.25, spread=0.0, seeds=(0, 1))" in shown
+    assert "Summary(mean=0.25, spread=0.0, seeds=(0, 1))" in shown
     assert "| Tent | **25.00 ± 0.00** | 10.0 |" in shown
 
 
-def test_every_column_of_the_csv_is_named() -> None:
-    assert all(re.search(rf"`[^`]*\b{name}\b[^`]*`", PAGE) for name in HEAD)
+def test_every_column_of_the_csv_is_named(tmp_path: Path) -> None:
+    head = columns(read_grid(tiny(), stored(tmp_path).all()))
+    assert all(re.search(rf"`[^`]*\b{name}\b[^`]*`", PAGE) for name in head)

@@ -5,17 +5,17 @@ import io
 import re
 from pathlib import Path
 
+import pytest
 from readings import failure
 from tinysuite import ERRORS, stored, tiny
 
 from tent.bench.read.grid import Grid
-from tent.bench.read.reading import read
-from tent.bench.render.caption import caption
-from tent.bench.render.latex import latex
-from tent.bench.render.markdown import markdown
-from tent.bench.render.markup import table_html
-from tent.bench.render.sheet import HEAD, sheet
-from tent.bench.render.table import table
+from tent.bench.read.query import read_grid
+from tent.bench.render.latex import to_latex
+from tent.bench.render.markdown import to_markdown
+from tent.bench.render.report import render_report
+from tent.bench.render.spreadsheet import columns, to_csv
+from tent.bench.render.table import build_table
 
 ROWS, COLUMNS = ("a|b & 50%", "c*d_e [x](y) <i>"), ("one_1 #2", "$two^~\\{}")
 
@@ -26,7 +26,7 @@ def awkward(folder: Path) -> Grid:
     for cell in suite.cells((0, 1, 2), None):
         if (cell.row, cell.column) == (ROWS[1], COLUMNS[1]):
             store.put(failure(cell.case, "KeyError: 'a_b|c' & 100%"))
-    return read(suite, store.all())
+    return read_grid(suite, store.all())
 
 
 def cells_of(line: str) -> list[str]:
@@ -34,7 +34,7 @@ def cells_of(line: str) -> list[str]:
 
 
 def test_markdown_keeps_its_columns_and_shows_every_character(tmp_path: Path) -> None:
-    text = markdown(table(awkward(tmp_path)))
+    text = to_markdown(build_table(awkward(tmp_path)))
     lines = [cells_of(line) for line in text.splitlines() if line.startswith("|")]
     assert {len(line) for line in lines} == {4}  # head, two columns and their mean
     assert lines[0] == ["error (%)", r"one 1 \#2", r"$two^\~\\{}", "mean"]
@@ -48,7 +48,7 @@ def test_markdown_keeps_its_columns_and_shows_every_character(tmp_path: Path) ->
 
 
 def test_latex_sets_every_character(tmp_path: Path) -> None:
-    text = latex(table(awkward(tmp_path)))
+    text = to_latex(build_table(awkward(tmp_path)))
     lines = text.splitlines()
     body = lines[lines.index("\\midrule") + 1 : lines.index("\\bottomrule")]
     assert body == [
@@ -67,8 +67,8 @@ def test_latex_sets_every_character(tmp_path: Path) -> None:
 
 def test_csv_has_a_line_a_case_with_the_stores_own_numbers(tmp_path: Path) -> None:
     grid = awkward(tmp_path)
-    text = sheet(grid)
-    assert text.splitlines()[0] == ",".join(HEAD)
+    text = to_csv(grid)
+    assert text.splitlines()[0] == ",".join(columns(grid))
     lines = list(csv.DictReader(io.StringIO(text)))
     assert len(lines) == 12
     done = [line for line in lines if line["state"] == "done"]
@@ -82,7 +82,7 @@ def test_csv_has_a_line_a_case_with_the_stores_own_numbers(tmp_path: Path) -> No
         (ROWS[1], "1000", "1000"),  # Tent
     }
     assert {line["training_seconds"] for line in done} == {""}
-    first = grid.entries[ROWS[0], COLUMNS[0]].done[0]
+    first = grid.entries[ROWS[0], COLUMNS[0]].successes[0]
     assert done[0]["key"] == first.case.key()
     assert [float(done[0][name]) for name in ("cross_entropy", "entropy", "ece")] == [0.2, 0.05, 0.025]
     failed = [line for line in lines if line["state"] == "failed"]
@@ -92,8 +92,8 @@ def test_csv_has_a_line_a_case_with_the_stores_own_numbers(tmp_path: Path) -> No
 
 
 def test_csv_names_what_is_missing(tmp_path: Path) -> None:
-    grid = read(tiny(), stored(tmp_path, keep=lambda cell: cell.case.seed == 0 or cell.row == "first").all())
-    lines = [line for line in csv.DictReader(io.StringIO(sheet(grid))) if line["state"] == "missing"]
+    grid = read_grid(tiny(), stored(tmp_path, keep=lambda cell: cell.case.seed == 0 or cell.row == "first").all())
+    lines = [line for line in csv.DictReader(io.StringIO(to_csv(grid))) if line["state"] == "missing"]
     assert [(line["row"], line["column"], line["seed"], line["key"], line["error"]) for line in lines] == [
         ("second", "one", "1", "", ""),
         ("second", "one", "2", "", ""),
@@ -103,19 +103,20 @@ def test_csv_names_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_html_escapes_everything(tmp_path: Path) -> None:
-    text = table_html(table(awkward(tmp_path)))
+    pytest.importorskip("matplotlib")
+    text = render_report([awkward(tmp_path)])
     assert "<i>" not in text
     assert "<b>" not in text
     assert '<th scope="row">c*d e [x](y) &lt;i&gt;</th>' in text
     assert '<th scope="col">$two^~\\{}</th>' in text
     assert "<strong>11.00</strong>" in text
     assert '<td class="failed">failed<sup>1</sup></td>' in text
-    assert "<li>failed, seeds 0, 1, 2: KeyError: &#x27;a_b|c&#x27; &amp; 100%</li>" in text
+    assert "<li>failed, seeds 0, 1, 2: KeyError: &#39;a_b|c&#39; &amp; 100%</li>" in text
 
 
 def test_the_caption_says_only_what_all_rows_share(tmp_path: Path) -> None:
-    made = table(read(tiny(), stored(tmp_path).all()))
-    assert "reset: before the stream, never in it" in caption(made)
-    assert "order: shuffled by its seed" in caption(made)
-    assert "optimizer" not in caption(made)  # BN has none
-    assert made.terms.by_row["second"]["optimizer"] == "Adam"
+    made = build_table(read_grid(tiny(), stored(tmp_path).all()))
+    assert "reset: before the stream, never in it" in made.caption
+    assert "order: shuffled by its seed" in made.caption
+    assert "optimizer" not in made.caption  # BN has none
+    assert made.provenance.by_row["second"]["optimizer"] == "Adam"

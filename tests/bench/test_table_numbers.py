@@ -7,30 +7,30 @@ import pytest
 from readings import failure, fill, kept, result
 from tinysuite import stored, tiny
 
-from tent.bench.paper import MEAN, PAPER, figure
-from tent.bench.read.costs import cost
-from tent.bench.read.grid import figure_of
-from tent.bench.read.reading import Wanted, read
-from tent.bench.read.terms import terms
-from tent.bench.render.table import Piece, table
+from tent.bench.paper import MEAN, PAPER, published_value
+from tent.bench.read.compute import cost
+from tent.bench.read.grid import summarize
+from tent.bench.read.provenance import read_provenance
+from tent.bench.read.query import Query, read_grid
+from tent.bench.render.table import Field, build_table
 from tent.bench.store import Store
 from tent.bench.suites import SUITES
 
 
-def pieces(made: object, head: str) -> dict[str, Piece]:
+def fields(made: object, head: str) -> dict[str, Field]:
     line = next(line for line in made.lines if line.head == head)
-    return dict(zip(made.heads, line.pieces, strict=True))
+    return dict(zip(made.heads, line.fields, strict=True))
 
 
-def said(piece: Piece) -> tuple[str, str, bool]:
-    return piece.text, piece.spread, piece.bold
+def said(field: Field) -> tuple[str, str, bool]:
+    return field.text, field.spread, field.bold
 
 
 def test_means_spreads_and_the_best_are_those_done_by_hand(tmp_path: Path) -> None:
-    made = table(read(tiny(), stored(tmp_path).all()))
+    made = build_table(read_grid(tiny(), stored(tmp_path).all()))
     assert made.heads == ("one", "two", "mean")
     assert [line.head for line in made.lines] == ["first", "second"]
-    first, second = pieces(made, "first"), pieces(made, "second")
+    first, second = fields(made, "first"), fields(made, "second")
     assert said(first["one"]) == ("12.00", "2.00", False)  # 10, 12 and 14
     assert said(first["two"]) == ("20.00", "0.00", True)
     assert said(first["mean"]) == ("16.00", "1.00", True)  # of the seeds' own means: 15, 16 and 17
@@ -42,38 +42,38 @@ def test_means_spreads_and_the_best_are_those_done_by_hand(tmp_path: Path) -> No
 
 
 def test_one_seed_has_no_spread_and_says_so(tmp_path: Path) -> None:
-    made = table(read(tiny(), stored(tmp_path).all(), Wanted(seeds=(1,))))
-    assert said(pieces(made, "first")["mean"]) == ("16.00", "", True)
+    made = build_table(read_grid(tiny(), stored(tmp_path).all(), Query(seeds=(1,))))
+    assert said(fields(made, "first")["mean"]) == ("16.00", "", True)
     assert "one seed (1), so no spread is known" in made.measure
 
 
 def test_numbers_that_look_alike_are_both_best(tmp_path: Path) -> None:
     suite = tiny()
     store = kept(tmp_path, *(result(cell.case, 0.1 + 1e-7 * i) for i, cell in enumerate(suite.cells((0,), None))))
-    made = table(read(suite, store.all()))
-    assert all(piece.bold for line in made.lines for piece in line.pieces)
+    made = build_table(read_grid(suite, store.all()))
+    assert all(field.bold for line in made.lines for field in line.fields)
 
 
 def test_a_row_alone_is_not_best(tmp_path: Path) -> None:
     store = stored(tmp_path, keep=lambda cell: cell.row == "first")
-    made = table(read(tiny(), store.all()))
-    assert not any(piece.bold for piece in pieces(made, "first").values())
+    made = build_table(read_grid(tiny(), store.all()))
+    assert not any(field.bold for field in fields(made, "first").values())
 
 
 def test_the_best_is_among_rows_that_were_answered_on_the_same_data(tmp_path: Path) -> None:
     store, suite = Store(tmp_path), SUITES["cifar10-c-severities"]
     worse = {"Source": 0.05, "BN": 0.04, "PL": 0.03, "Tent": 0.02, "Tent offline": 0.01}
-    fill(store, suite, (0,), lambda row, column, case: (0.1 * case.data.severity + worse[row.split(",")[0]], 1.0))
-    made = table(read(suite, store.all()))
-    bold = {line.head for line in made.lines if all(piece.bold for piece in line.pieces)}
+    fill(store, suite, (0,), lambda row, column, case: (0.1 * case.data[0].severity + worse[row.split(",")[0]], 1.0))
+    made = build_table(read_grid(suite, store.all()))
+    bold = {line.head for line in made.lines if all(field.bold for field in line.fields)}
     assert bold == {f"Tent offline, severity {i}" for i in range(1, 6)}
-    assert {line.head for line in made.lines if any(piece.bold for piece in line.pieces)} == bold
+    assert {line.head for line in made.lines if any(field.bold for field in line.fields)} == bold
 
 
 def test_what_is_missing_is_shown_and_is_in_no_mean(tmp_path: Path) -> None:
     gone = lambda cell: (cell.row, cell.column) != ("first", "two")  # noqa: E731
-    made = table(read(tiny(), stored(tmp_path, keep=gone).all()))
-    first = pieces(made, "first")
+    made = build_table(read_grid(tiny(), stored(tmp_path, keep=gone).all()))
+    first = fields(made, "first")
     assert (first["two"].kind, first["two"].text) == ("missing", "missing")
     assert first["mean"].kind == "missing"
     assert [made.notes[number - 1] for number in first["mean"].notes] == [
@@ -84,8 +84,8 @@ def test_what_is_missing_is_shown_and_is_in_no_mean(tmp_path: Path) -> None:
 
 def test_a_seed_that_is_missing_is_named_and_the_mean_is_of_whole_seeds(tmp_path: Path) -> None:
     gone = lambda cell: (cell.row, cell.column, cell.case.seed) != ("second", "two", 2)  # noqa: E731
-    made = table(read(tiny(), stored(tmp_path, keep=gone).all()))
-    second = pieces(made, "second")
+    made = build_table(read_grid(tiny(), stored(tmp_path, keep=gone).all()))
+    second = fields(made, "second")
     assert said(second["two"]) == ("31.50", "2.12", False)  # 30 and 33
     assert [made.notes[number - 1] for number in second["two"].notes] == ["seed 2 missing"]
     assert said(second["mean"])[:2] == ("21.25", "1.06")  # 20.5 and 22
@@ -100,8 +100,8 @@ def test_what_failed_is_shown_with_its_error_once(tmp_path: Path) -> None:
     for cell in suite.cells((0, 1, 2), None):
         if cell.row == "second":
             store.put(failure(cell.case, "FileNotFoundError: no such\nfile & more"))
-    made = table(read(suite, store.all()))
-    second = pieces(made, "second")
+    made = build_table(read_grid(suite, store.all()))
+    second = fields(made, "second")
     assert {(second[name].kind, second[name].text) for name in ("one", "two")} == {("failed", "failed")}
     assert made.notes[0] == "failed, seeds 0, 1, 2: FileNotFoundError: no such file & more"
     assert second["one"].notes == second["two"].notes == (1,)
@@ -112,8 +112,8 @@ def test_a_failed_seed_is_told_beside_the_mean_of_the_others(tmp_path: Path) -> 
     store = stored(tmp_path, keep=lambda cell: (cell.row, cell.case.seed) != ("first", 0))
     for cell in suite.cells((0,), None):
         store.put(failure(cell.case, "ValueError: no")) if cell.row == "first" else None
-    made = table(read(suite, store.all()))
-    one = pieces(made, "first")["one"]
+    made = build_table(read_grid(suite, store.all()))
+    one = fields(made, "first")["one"]
     assert said(one)[:2] == ("13.00", "1.41")  # 12 and 14
     assert [made.notes[number - 1] for number in one.notes] == ["failed, seed 0: ValueError: no"]
 
@@ -122,11 +122,11 @@ def test_the_papers_means_stand_under_ours(tmp_path: Path) -> None:
     store, suite = Store(tmp_path), SUITES["cifar10-c"]
     levels = {row: 0.1 * (i + 1) for i, row in enumerate(suite.rows)}
     fill(store, suite, (0, 1), lambda row, column, case: (levels[row] + 0.01 * case.seed, 1.0))
-    made = table(read(suite, store.all()))
+    made = build_table(read_grid(suite, store.all()))
     assert made.heads == suite.rows  # many columns: read down
     assert [line.head for line in made.lines[-3:]] == ["mean", "the paper's mean", "mean of 4 types"]
     assert [line.head for line in made.lines if line.ruled] == ["mean"]
-    assert {name: piece.text for name, piece in pieces(made, "the paper's mean").items()} == {
+    assert {name: field.text for name, field in fields(made, "the paper's mean").items()} == {
         "Source": "40.8",
         "RG": "18.3",
         "UDA-SS": "16.7",
@@ -139,27 +139,27 @@ def test_the_papers_means_stand_under_ours(tmp_path: Path) -> None:
         "Oracle offline": "",
     }
     means = [(f"{10 * (i + 1) + 0.5:.2f}", "0.71", i == 0) for i in range(10)]
-    assert [said(piece) for piece in made.lines[-1].pieces] == means
+    assert [said(field) for field in made.lines[-1].fields] == means
     means[1:3] = [("", "", False)] * 2  # RG and UDA-SS have four types, which is no mean of fifteen
-    assert [said(piece) for piece in made.lines[-3].pieces] == means
+    assert [said(field) for field in made.lines[-3].fields] == means
     assert any("Table 2" in remark for remark in made.remarks)
 
 
 def test_the_papers_digits_stand_beside_ours(tmp_path: Path) -> None:
     store, suite = Store(tmp_path), SUITES["digits"]
     fill(store, suite, (0,), lambda row, column, case: (0.5, 1.0))
-    made = table(read(suite, store.all()))
-    tent, ten = pieces(made, "Tent"), pieces(made, "Tent 10 epochs")
+    made = build_table(read_grid(suite, store.all()))
+    tent, ten = fields(made, "Tent"), fields(made, "Tent 10 epochs")
     assert [tent[f"{name}, paper"].text for name in ("MNIST", "MNIST-M", "USPS")] == ["10.0", "37.0", "16.3"]
     assert [ten[f"{name}, paper"].text for name in ("MNIST", "MNIST-M", "USPS")] == ["8.2", "36.8", "14.4"]
-    assert (tent["MNIST→SVHN, paper"].text, pieces(made, "Source")["MNIST→SVHN, paper"].text) == ("79.8", "71.3")
+    assert (tent["MNIST→SVHN, paper"].text, fields(made, "Source")["MNIST→SVHN, paper"].text) == ("79.8", "71.3")
     assert made.heads[:2] == ("MNIST", "MNIST, paper")
 
 
 def test_another_model_is_not_held_beside_the_papers(tmp_path: Path) -> None:
     store, suite = Store(tmp_path), SUITES["cifar10-c"].with_model("other")
     fill(store, suite, (0,), lambda row, column, case: (0.5, 1.0))
-    made = table(read(SUITES["cifar10-c"], store.all(), Wanted(model="other")))
+    made = build_table(read_grid(SUITES["cifar10-c"], store.all(), Query(model="other")))
     assert "the paper's mean" not in [line.head for line in made.lines]
     assert made.remarks == ()
     assert made.title.endswith("model other")
@@ -169,7 +169,7 @@ def test_the_papers_figures_of_whole_streams_are_not_passed_off_as_of_a_part(tmp
     store, suite = Store(tmp_path), SUITES["digits"]
     for cell in suite.cells((0,), 64):
         store.put(result(cell.case, 0.5))
-    made = table(read(suite, store.all(), Wanted(limit=64)))
+    made = build_table(read_grid(suite, store.all(), Query(limit=64)))
     assert "Ours are of the first 64 images of each stream, the paper's of all of them." in made.remarks
     assert made.title.endswith("the first 64 images of each stream")
 
@@ -179,22 +179,22 @@ def test_every_published_figure_has_its_place_in_a_suite() -> None:
         if name in SUITES:
             suite = SUITES[name]
             for part in parts:
-                assert part.figures.keys() <= set(suite.rows), name
-                columns = {column for values in part.figures.values() for column in values}
+                assert part.values.keys() <= set(suite.rows), name
+                columns = {column for values in part.values.values() for column in values}
                 assert columns <= {*suite.columns, *suite.means}, name
-    assert figure("cifar10-c", "Tent", MEAN) == 14.3
-    assert figure("cifar10-c", "Tent offline", MEAN) is None
-    assert figure("nowhere", "Tent", MEAN) is None
+    assert published_value("cifar10-c", "Tent", MEAN) == 14.3
+    assert published_value("cifar10-c", "Tent offline", MEAN) is None
+    assert published_value("nowhere", "Tent", MEAN) is None
 
 
 def test_answering_is_seconds_an_image(tmp_path: Path) -> None:
     suite = tiny()
     seconds = iter((1.0, 2.0, 3.0, 4.0))
     store = kept(tmp_path, *(result(cell.case, 0.5, next(seconds), 500) for cell in suite.cells((0,), None)))
-    grid = read(suite, store.all())
+    grid = read_grid(suite, store.all())
     assert 1000 * cost(grid, "first", grid.columns).answering == pytest.approx(3.0)  # 3 seconds for 1,000 images
     assert 1000 * cost(grid, "second", ["two"]).answering == pytest.approx(8.0)
-    assert figure_of({}) is None
+    assert summarize({}) is None
 
 
 def test_terms_are_common_by_row_by_column_or_neither(tmp_path: Path) -> None:
@@ -210,13 +210,13 @@ def test_terms_are_common_by_row_by_column_or_neither(tmp_path: Path) -> None:
         replace(
             result(cell.case, 0.5),
             protocol={
-                name: text.format(seed=cell.case.seed, column=cell.column, row=cell.row, length=cell.case.data.name)
+                name: text.format(seed=cell.case.seed, column=cell.column, row=cell.row, length=cell.case.data[0].name)
                 for name, text in words.items()
             },
         )
         for cell in suite.cells((0, 1), None)
     ]
-    found = terms(read(suite, kept(tmp_path, *results).all()))
+    found = read_provenance(read_grid(suite, kept(tmp_path, *results).all()))
     assert found.common == {"order": "shuffled by its seed", "data": "cifar [its column] 5 (made with seed 0)"}
     assert found.by_row == {"first": {"method": "first"}, "second": {"method": "second"}}
     assert found.by_column == {"one": {"size": "set-0 images"}, "two": {"size": "set-1 images"}}
@@ -226,10 +226,13 @@ def test_terms_are_common_by_row_by_column_or_neither(tmp_path: Path) -> None:
 def test_a_word_that_some_results_leave_out_is_not_common(tmp_path: Path) -> None:
     suite = tiny()
     results = [
-        replace(result(cell.case, 0.5), protocol={"reset": "never", **({"lr": "0.1"} if cell.row == "second" else {})})
+        replace(
+            result(cell.case, 0.5),
+            protocol={"reset": "never", "training": "", **({"lr": "0.1"} if cell.row == "second" else {})},
+        )
         for cell in suite.cells((0,), None)
     ]
-    found = terms(read(suite, kept(tmp_path, *results).all()))
+    found = read_provenance(read_grid(suite, kept(tmp_path, *results).all()))
     assert found.common == {"reset": "never"}
     assert found.by_row["second"] == {"lr": "0.1"}
     assert not found.by_row["first"].get("lr")

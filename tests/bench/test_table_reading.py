@@ -8,95 +8,96 @@ import pytest
 from readings import DATA, WEIGHTS, failure, fill, kept, result
 from tinysuite import stored, tiny
 
-from tent.bench.read.reading import Wanted, by_case, grids, limits, opened, read
+from tent.bench.read.query import Query, group_by_case, open_results, read_grid, read_grids, stored_limits
+from tent.bench.result import Result
 from tent.bench.store import Store
 from tent.bench.suites import SUITES
 
-OTHER = "b2" * 32
+OTHER, OWN = "b2" * 32, "gone.py:Sharpen"
 
 
 def test_two_sets_of_weights_end_in_one_clear_line_and_a_prefix_picks(tmp_path: Path) -> None:
     suite, store = tiny(), stored(tmp_path)
     for cell in suite.cells((0, 1, 2), None):
         if cell.row == "first":
-            store.put(result(cell.case.pinned(OTHER, DATA), 0.5))
+            store.put(result(cell.case.pin(OTHER, [DATA]), 0.5))
     with pytest.raises(ValueError, match="tiny: the store has results of net-0 with 2 different weights") as told:
-        read(suite, store.all())
+        read_grid(suite, store.all())
     assert "a1a1a1a1a1a1, b2b2b2b2b2b2" in str(told.value)
     assert "--weights a1a1a1a1a1a1" in str(told.value)
     assert "\n" not in str(told.value)
-    figures = {start: read(suite, store.all(), Wanted(hashes=(start,))).row_mean("first") for start in ("a1a", "b2")}
+    figures = {start: read_grid(suite, store.all(), Query(hashes=(start,))).summary("first") for start in ("a1a", "b2")}
     assert [figures[start].mean for start in figures] == [pytest.approx(0.16), pytest.approx(0.5)]
     with pytest.raises(ValueError, match="no results of weights ff; the store has a1a1a1a1a1a1, b2b2b2b2b2b2"):
-        read(suite, store.all(), Wanted(hashes=("ff",)))
+        read_grid(suite, store.all(), Query(hashes=("ff",)))
 
 
 def test_weights_are_not_mixed_even_if_no_cell_has_two(tmp_path: Path) -> None:
     suite = tiny()
     cells = suite.cells((0,), None)
-    store = kept(tmp_path, *(result(c.case.pinned(OTHER if c.column == "two" else WEIGHTS, DATA), 0.5) for c in cells))
+    store = kept(tmp_path, *(result(c.case.pin(OTHER if c.column == "two" else WEIGHTS, [DATA]), 0.5) for c in cells))
     with pytest.raises(ValueError, match="2 different weights"):
-        read(suite, store.all())
+        read_grid(suite, store.all())
 
 
 def test_two_versions_of_the_data_are_told_apart_too(tmp_path: Path) -> None:
     suite, store = tiny(), stored(tmp_path)
-    store.put(result(suite.cells((0,), None)[0].case.pinned(WEIGHTS, OTHER), 0.5))
+    store.put(result(suite.cells((0,), None)[0].case.pin(WEIGHTS, [OTHER]), 0.5))
     with pytest.raises(ValueError, match="results of set-0 with 2 different data"):
-        read(suite, store.all())
-    assert read(suite, store.all(), Wanted(hashes=(DATA[:6],))).row_mean("first").mean == pytest.approx(0.16)
+        read_grid(suite, store.all())
+    assert read_grid(suite, store.all(), Query(hashes=(DATA[:6],))).summary("first").mean == pytest.approx(0.16)
 
 
 def test_a_failure_tied_to_no_weights_is_not_another_set_of_weights(tmp_path: Path) -> None:
     suite, store = tiny(), stored(tmp_path, keep=lambda cell: cell.row == "first")
     store.put(failure(next(cell for cell in suite.cells((0,), None) if cell.row == "second").case, "no"))
-    assert read(suite, store.all()).entries["second", "one"].failures == {0: "no"}
+    assert read_grid(suite, store.all()).entries["second", "one"].failures == {0: "no"}
 
 
 def test_a_case_that_was_done_counts_before_one_that_failed(tmp_path: Path) -> None:
     suite = tiny()
     done = result(suite.cells((0,), None)[0].case, 0.25)
-    failed = replace(failure(done.case.unpinned(), "no"), finished="2027-01-01T00:00:00+00:00")
-    grid = read(suite, [failed, done])
-    assert grid.entries["first", "one"].done[0].metrics["error"] == 0.25
+    failed = replace(failure(done.case.unpin(), "no"), finished="2027-01-01T00:00:00+00:00")
+    grid = read_grid(suite, [failed, done])
+    assert grid.entries["first", "one"].successes[0].metrics["error"] == 0.25
 
 
 def test_a_choice_that_was_made_is_found_by_the_case_that_left_it_open(tmp_path: Path) -> None:
     store, suite = Store(tmp_path), SUITES["cifar10-c"]
     fill(store, suite, (0,), lambda row, column, case: (0.5, 1.0))
-    entry = read(suite, store.all()).entries["PL", "fog"]
-    assert entry.done[0].case.options == {"threshold": 0.9}
-    assert entry.case.undecided == ("threshold",)
+    entry = read_grid(suite, store.all()).entries["PL", "fog"]
+    assert entry.successes[0].case.options == {"threshold": 0.9}
+    assert entry.case.choose == {"threshold": "cifar10-c-choice"}
 
 
 def test_what_is_not_there_is_said_with_what_is(tmp_path: Path) -> None:
     suite, store = tiny(), Store(tmp_path)
     with pytest.raises(ValueError, match="no results of tiny in the store; run: tent bench tiny"):
-        read(suite, [])
+        read_grid(suite, [])
     for cell in suite.cells((3,), 50):
         store.put(result(cell.case, 0.5))
     with pytest.raises(
         ValueError, match="no results of tiny without --limit in the store; it has some with --limit 50"
     ):
-        read(suite, store.all())
+        read_grid(suite, store.all())
     with pytest.raises(ValueError, match="no results of tiny with seeds 0, 1 in the store; it has seeds 3"):
-        read(suite, store.all(), Wanted(seeds=(0, 1), limit=50))
-    grid = read(suite, store.all(), Wanted(limit=50))
-    assert (grid.seeds, grid.limit, grid.file) == ((3,), 50, "tiny-limit-50")
+        read_grid(suite, store.all(), Query(seeds=(0, 1), limit=50))
+    grid = read_grid(suite, store.all(), Query(limit=50))
+    assert (grid.seeds, grid.limit, grid.file_name) == ((3,), 50, "tiny-limit-50")
     assert grid.heading == "A tiny suite, the first 50 images of each stream"
 
 
 def test_seeds_are_those_that_have_results(tmp_path: Path) -> None:
-    assert read(tiny(), stored(tmp_path).all()).seeds == (0, 1, 2)
-    asked = read(tiny(), stored(tmp_path).all(), Wanted(seeds=(1, 7)))
-    assert asked.entries["first", "one"].missing == (7,)
+    assert read_grid(tiny(), stored(tmp_path).all()).seeds == (0, 1, 2)
+    asked = read_grid(tiny(), stored(tmp_path).all(), Query(seeds=(1, 7)))
+    assert asked.entries["first", "one"].missing_seeds == (7,)
 
 
 def test_the_ablations_own_size_is_not_a_limit(tmp_path: Path) -> None:
     store, suite = Store(tmp_path), SUITES["ablation"]
     fill(store, suite, (0,), lambda row, column, case: (0.5, 1.0))
-    assert limits(suite, by_case(store.all())) == [None]
-    assert read(suite, store.all(), Wanted(limit=4000)).heading == suite.title  # it asks for fewer images than that
+    assert stored_limits(suite, group_by_case(store.all())) == [None]
+    assert read_grid(suite, store.all(), Query(limit=4000)).heading == suite.title  # it asks for fewer images than that
 
 
 def test_a_table_of_nothing_but_what_another_shows_is_left_out(tmp_path: Path) -> None:
@@ -104,10 +105,10 @@ def test_a_table_of_nothing_but_what_another_shows_is_left_out(tmp_path: Path) -
     for name in ("cifar10-c", "ablation"):
         fill(store, SUITES[name], (0,), lambda row, column, case: (0.5, 1.0))
     # severity 5 alone is cifar10-c, and the ablation's Tent on fewer images is no cifar10-c under a limit
-    assert [grid.file for grid in grids(SUITES.values(), store.all())] == ["cifar10-c", "ablation"]
+    assert [grid.file_name for grid in read_grids(SUITES.values(), store.all())] == ["cifar10-c", "ablation"]
     severe = SUITES["cifar10-c-severities"].cells((0,), None)[0]
     store.put(result(severe.case, 0.5))
-    assert "cifar10-c-severities" in [grid.file for grid in grids(SUITES.values(), store.all())]
+    assert "cifar10-c-severities" in [grid.file_name for grid in read_grids(SUITES.values(), store.all())]
 
 
 def test_other_models_and_limits_are_tables_of_their_own(tmp_path: Path) -> None:
@@ -116,42 +117,73 @@ def test_other_models_and_limits_are_tables_of_their_own(tmp_path: Path) -> None
         store.put(result(cell.case, 0.5))
     for cell in suite.cells((0,), 20):
         store.put(result(cell.case, 0.5))
-    assert [grid.file for grid in grids([suite], store.all())] == ["tiny", "tiny-limit-20", "tiny-net-9-limit-20"]
+    assert [grid.file_name for grid in read_grids([suite], store.all())] == [
+        "tiny",
+        "tiny-limit-20",
+        "tiny-net-9-limit-20",
+    ]
 
 
 def test_a_hash_that_one_suite_needs_does_not_stop_another(tmp_path: Path) -> None:
     first, second = tiny(), replace(tiny(), name="more").with_model("net-7")
     store = stored(tmp_path)
     for cell in first.cells((0,), None):
-        store.put(result(cell.case.pinned(OTHER, DATA), 0.5))
+        store.put(result(cell.case.pin(OTHER, [DATA]), 0.5))
     for cell in second.cells((0,), None):
         if cell.case.model == "net-7":
-            store.put(result(cell.case.pinned("c3" * 32, DATA), 0.5))
+            store.put(result(cell.case.pin("c3" * 32, [DATA]), 0.5))
     with pytest.raises(ValueError, match="2 different weights"):
-        grids([first, second], store.all())
-    found = grids([first, second], store.all(), ("a1",))
+        read_grids([first, second], store.all())
+    found = read_grids([first, second], store.all(), ("a1",))
     assert [grid.name for grid in found] == ["tiny", "more"]
 
 
 def test_a_damaged_file_is_reported_and_an_empty_store_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no results in .*; run a suite first, such as: tent bench cifar10-c"):
-        opened(tmp_path / "nowhere")
+        open_results(tmp_path / "nowhere")
     store = stored(tmp_path)
     (tmp_path / f"{'0' * 24}.json").write_text("{")
-    results, damaged = opened(tmp_path)
+    results, damaged = open_results(tmp_path)
     assert len(results) == 12
     assert len(damaged) == 1
     assert "is damaged" in damaged[0]
-    assert opened(tmp_path)[1] == []  # it was set aside
+    assert open_results(tmp_path)[1] == []  # it was set aside
     assert len(store.all()) == 12
 
 
 @pytest.mark.parametrize(
     ("what", "value"), [("metrics", {}), ("metrics", {"error": None}), ("seconds", float("nan")), ("images", 0)]
 )
-def test_a_result_without_its_numbers_is_passed_over(tmp_path: Path, what: str, value: object) -> None:
+def test_a_result_without_its_numbers_is_skipped(tmp_path: Path, what: str, value: object) -> None:
     store = stored(tmp_path)
     hurt = store.path(store.all()[0].case)
     hurt.write_text(json.dumps({**json.loads(hurt.read_text()), what: value}))
-    results, damaged = opened(tmp_path)
-    assert (len(results), damaged) == (11, [f"{hurt.name} has not all of its numbers; passed over"])
+    results, damaged = open_results(tmp_path)
+    assert (len(results), damaged) == (11, [f"{hurt.name} lacks some of its numbers; skipped"])
+
+
+def own_results(code: str) -> list[Result]:
+    """Return results of a method in a file that is not there any more, beside those of digits."""
+    cells = SUITES["digits"].with_method(OWN).cells((0,), None)
+    results = [result(cell.case, 0.5) for cell in cells]
+    return [
+        replace(each, case=replace(each.case, code={"method": code})) if each.case.method == OWN else each
+        for each in results
+    ]
+
+
+def test_ones_own_method_has_its_rows_and_its_file_is_not_needed() -> None:
+    grid = read_grid(SUITES["digits"], own_results("c1" * 32), Query(method=OWN))
+    assert grid.rows[5:7] == ("Tent", "Sharpen")
+    assert grid.entries["Sharpen", "MNIST"].summary().mean == 0.5
+    assert (grid.file_name, grid.heading.endswith(f", with {OWN}")) == ("digits-gone-py-Sharpen", True)
+    assert "Sharpen" not in read_grid(SUITES["digits"], own_results("c1" * 32)).rows
+    found = read_grids(SUITES.values(), own_results("c1" * 32))
+    assert [grid.file_name for grid in found] == ["digits", "digits-gone-py-Sharpen"]
+
+
+def test_two_versions_of_ones_own_code_are_told_apart() -> None:
+    results = [*own_results("c1" * 32), *(each for each in own_results("c2" * 32) if each.case.method == OWN)]
+    with pytest.raises(ValueError, match=r"digits: the store has results of gone\.py with 2 different code"):
+        read_grid(SUITES["digits"], results, Query(method=OWN))
+    assert read_grid(SUITES["digits"], results, Query(method=OWN, hashes=("c2",))).rows[6] == "Sharpen"

@@ -4,20 +4,23 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import torch
 
 from tent.bench.case import Case, Data
-from tent.bench.execute.adapted_cache import Lessons
-from tent.bench.execute.run import run
-from tent.bench.render.view import Lines
+from tent.bench.execute.adapted_cache import AdaptedCache
+from tent.bench.execute.run_case import run_case
 from tent.bench.result import Result
-from tent.bench.schedule import attempt
+from tent.bench.schedule import workers as workers_module
 from tent.bench.schedule.board import Board
-from tent.bench.schedule.plan import plan
+from tent.bench.schedule.plan import make_plan
 from tent.bench.schedule.workers import work
 from tent.bench.store import Store
 from tent.bench.suite import Cell, Suite, grid
+from tent.cli.bench_view import Lines
+from tent.tasks import Classification
 
 NETS = """
 import os
@@ -49,7 +52,7 @@ class Slow(Net):
 
 class Broken(Net):
     def forward(self, x):
-        if x.mean() > 0.5:
+        if x.mean() > 0.5 and not os.path.exists(os.path.join(os.path.dirname(__file__), "mended")):
             raise RuntimeError("this set is\\ntoo bright")
         return super().forward(x)
 
@@ -106,12 +109,20 @@ def suite(folder: Path, net: str = "net", first: int = len(ROWS)) -> Suite:
     return Suite("tiny", "a tiny suite", cells, ROWS, COLUMNS, f"{folder / 'nets.py'}:{net}", means={"mean": COLUMNS})
 
 
+def measure(logits: Sequence[Any], labels: Sequence[Any]) -> dict[str, float]:
+    """Return the metrics of batches of answers."""
+    task = Classification()
+    for z, y in zip(logits, labels, strict=True):
+        task.update(torch.as_tensor(z), torch.as_tensor(y))
+    return task.compute()
+
+
 def _on(folder: Path, column: str, seed: int):  # type: ignore[no-untyped-def]
     return lambda each: replace(each, data=case(folder, column).data, seed=seed)
 
 
 def board(folder: Path, net: str = "net", workers: int = 1, limit: int | None = None, rows: int = len(ROWS)) -> Board:
-    return Board(plan(suite(folder, net, rows), (0,), limit), Store(folder / "results"), workers)
+    return Board(make_plan(suite(folder, net, rows), (0,), limit), Store(folder / "results"), workers)
 
 
 def worked(folder: Path, net: str = "net", workers: int = 1, rows: int = len(ROWS)) -> Board:
@@ -120,11 +131,11 @@ def worked(folder: Path, net: str = "net", workers: int = 1, rows: int = len(ROW
     return made
 
 
-def _told(case: Case, weights: str | None, lessons: Lessons) -> Result:
+def _told(case: Case, weights: str | None, cache: AdaptedCache) -> Result:
     print("ran", case.key(), flush=True)
-    return run(case, weights, lessons)
+    return run_case(case, weights, cache)
 
 
 if __name__ == "__main__":
-    attempt.run = _told
+    workers_module.run_case = _told
     worked(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

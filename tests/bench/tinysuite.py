@@ -24,7 +24,7 @@ def tiny(
 
     def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
         return [
-            Cell(row, column, Case(f"net-{i}", Data(f"set-{j}"), "tent" if i else "bn", images=limit, seed=seed))
+            Cell(row, column, Case(f"net-{i}", (Data(f"set-{j}"),), "tent" if i else "bn", images=limit, seed=seed))
             for seed in seeds
             for i, row in enumerate(rows)
             for j, column in enumerate(columns)

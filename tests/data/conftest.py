@@ -1,5 +1,6 @@
 """A place for data that is nobody's but the test's, and a server that can be told to fail."""
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +26,8 @@ class Server:
         self.ranges: list[str | None] = []  # what each request asked for
         self.drops = 0
         self.deaf = False  # does not know of ranges
+        self.unsatisfiable = False  # answers 416 to every range
+        self.endless = False  # says no length, and sends zeros until nobody listens
         self.tags: dict[str, str] = {}
         self.failures: list[int] = []  # status codes to answer with first
         server = self
@@ -51,6 +54,10 @@ class Server:
             return self._plainly(to, self.failures.pop(0))
         if name not in self.files:
             return self._plainly(to, 404)
+        if self.unsatisfiable and asked:
+            return self._plainly(to, 416)
+        if self.endless:
+            return self._endlessly(to)
         body, tag = self.files[name], self.tags.get(name)
         start = int(asked.removeprefix("bytes=").rstrip("-")) if asked and not self.deaf else 0
         if tag and to.headers.get("If-Range") not in (None, tag):
@@ -69,6 +76,15 @@ class Server:
             self.drops -= 1
             rest = rest[: len(rest) // 2]
         to.wfile.write(rest)
+        to.close_connection = True
+
+    @staticmethod
+    def _endlessly(to: BaseHTTPRequestHandler) -> None:
+        to.send_response(200)
+        to.end_headers()
+        with contextlib.suppress(OSError):
+            for _ in range(200):
+                to.wfile.write(bytes(1 << 20))
         to.close_connection = True
 
     @staticmethod

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tent.cli import app as cli
-from tent.data import load, sets
+from tent.data import load
+from tent.data.sets import catalog
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_it_lists_what_is_known_and_what_is_there(root, tent_):
     made.arrays(root / "mnist", "test", made.pixels(500, 28, 28, 1), np.zeros(500, dtype=np.int64))
     code, out, _ = tent_("data")
     assert code == 0
-    for name in sets.known():
+    for name in catalog.known_sets():
         assert name in out
     (row,) = (line for line in out.splitlines() if " mnist " in line)
     assert "test" in row
@@ -72,12 +73,12 @@ def test_get_brings_a_set_and_says_where(root, server, tent_, monkeypatch):
         "usps.t.bz2": made.usps(made.pixels(2, 16, 16), np.arange(2)),
     }
     server.files.update(files)
-    about = sets.named("usps")
+    about = catalog.get_set("usps")
     here = [
         dataclasses.replace(file, url=f"{server.url}/{file.name}", md5=hashlib.md5(files[file.name]).hexdigest())
         for file in about.files
     ]
-    monkeypatch.setitem(sets.SETS, "usps", dataclasses.replace(about, files=tuple(here)))
+    monkeypatch.setitem(catalog.SETS, "usps", dataclasses.replace(about, files=tuple(here)))
     code, out, err = tent_("data", "get", "usps", "--only", "test")
     assert (code, out) == (0, f"usps: test in {root / 'usps'}\n")
     assert "fetching usps.t.bz2" in err
@@ -89,10 +90,10 @@ def test_get_brings_a_set_and_says_where(root, server, tent_, monkeypatch):
 
 
 def test_get_without_a_network_is_one_line_that_says_what_to_put_where(root, dead_url, tent_, monkeypatch):
-    monkeypatch.setattr("tent.data.fetch.http.ATTEMPTS", 1)
-    about = sets.named("usps")
+    monkeypatch.setattr("tent.data.fetch.download.ATTEMPTS", 1)
+    about = catalog.get_set("usps")
     dead = tuple(dataclasses.replace(file, url=f"{dead_url}/{file.name}") for file in about.files)
-    monkeypatch.setitem(sets.SETS, "usps", dataclasses.replace(about, files=dead))
+    monkeypatch.setitem(catalog.SETS, "usps", dataclasses.replace(about, files=dead))
     code, _, err = tent_("data", "get", "usps")
     assert code == 2
     line = complaint(err)

@@ -7,26 +7,27 @@ import numpy as np
 import pytest
 
 import tent.data
-from tent.data import known, load, sets
+from tent.data import known_sets, load
+from tent.data.sets import catalog
 
 PLAIN = ["cifar10", "cifar100", "mnist", "mnist-m", "svhn", "usps"]
 
 
 def test_the_exported_names():
-    assert tent.data.__all__ == ["Images", "Preprocess", "Stream", "known", "load"]
+    assert tent.data.__all__ == ["Images", "Preprocess", "Stream", "known_sets", "load"]
 
 
 @pytest.fixture
 def small(monkeypatch):
     """ImageNet and its kin with three classes, so that a test need not write a thousand folders."""
     for name in ("imagenet", "imagenet-c", "imagenetv2"):
-        monkeypatch.setitem(sets.SETS, name, dataclasses.replace(sets.SETS[name], classes=3))
+        monkeypatch.setitem(catalog.SETS, name, dataclasses.replace(catalog.SETS[name], classes=3))
 
 
 @pytest.mark.parametrize("name", PLAIN)
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_small_sets_are_plain_arrays(root, name, split):
-    about = known()[name]
+    about = known_sets()[name]
     pixels, labels = made.pixels(7, 8, 8, 1 if name in ("mnist", "usps") else 3), np.arange(7)
     made.arrays(root / about.folder, split, pixels, labels)
     images = load(name, split)
@@ -39,7 +40,7 @@ def test_small_sets_are_plain_arrays(root, name, split):
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_a_small_set_with_a_label_too_high_or_missing_files_is_refused(root, name):
-    about = known()[name]
+    about = known_sets()[name]
     with pytest.raises(FileNotFoundError, match=rf"test_images\.npy: no such file; get it with: tent data get {name}"):
         load(name)
     made.arrays(root / about.folder, "test", made.pixels(3, 8, 8, 3), np.array([0, 1, about.classes]))
@@ -107,7 +108,7 @@ def test_imagenet_without_all_its_classes_would_be_mislabelled(root, small):
 
 
 def test_imagenet_has_a_thousand_classes():
-    assert [known()[name].classes for name in ("imagenet", "imagenet-c", "imagenetv2")] == [1000] * 3
+    assert [known_sets()[name].classes for name in ("imagenet", "imagenet-c", "imagenetv2")] == [1000] * 3
 
 
 def test_imagenet_c(root, small):

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import tent
-from tent.data import load, sets
+from tent.data import load
 from tent.data.make import make
+from tent.data.sets import catalog
 
 N = 1100  # more than two chunks
 
@@ -47,7 +48,7 @@ def expected(images, type_, severity, seed=0):
 
 @pytest.mark.parametrize("name", ["cifar10-c", "cifar100-c"])
 def test_the_benchmark_in_its_published_layout(root, clean, calls, name):
-    assert make(sets.named(name), root) == ("fog.npy", "frost.npy")
+    assert make(catalog.get_set(name), root) == ("fog.npy", "frost.npy")
     folder = root / name
     array = np.load(folder / "fog.npy")
     assert (array.shape, array.dtype) == ((5 * N, 4, 4, 3), np.uint8)
@@ -63,23 +64,23 @@ def test_the_benchmark_in_its_published_layout(root, clean, calls, name):
 
 
 def test_what_is_whole_is_left_alone(root, clean, calls):
-    make(sets.named("cifar10-c"), root, ["fog"])
+    make(catalog.get_set("cifar10-c"), root, ["fog"])
     before, count = (root / "cifar10-c" / "fog.npy").stat().st_mtime_ns, len(calls)
-    assert make(sets.named("cifar10-c"), root, ["fog", "spatter"]) == ("spatter.npy",)
+    assert make(catalog.get_set("cifar10-c"), root, ["fog", "spatter"]) == ("spatter.npy",)
     assert (root / "cifar10-c" / "fog.npy").stat().st_mtime_ns == before
     assert {call[0] for call in calls[count:]} == {"spatter"}
 
 
 def test_some_severities_are_files_of_their_own(root, clean, calls):
-    assert make(sets.named("cifar10-c"), root, ["fog"], [5, 3]) == ("fog_3.npy", "fog_5.npy")
+    assert make(catalog.get_set("cifar10-c"), root, ["fog"], [5, 3]) == ("fog_3.npy", "fog_5.npy")
     assert np.array_equal(load("cifar10-c", corruption="fog").fetch(np.arange(N)), expected(clean, "fog", 5))
-    assert make(sets.named("cifar10-c"), root, ["fog"], [5]) == ()
-    make(sets.named("cifar10-c"), root, ["fog"])
-    assert make(sets.named("cifar10-c"), root, ["fog"], [1]) == ()
+    assert make(catalog.get_set("cifar10-c"), root, ["fog"], [5]) == ()
+    make(catalog.get_set("cifar10-c"), root, ["fog"])
+    assert make(catalog.get_set("cifar10-c"), root, ["fog"], [1]) == ()
 
 
 def test_seed_and_photographs_reach_the_corruption(root, clean, calls):
-    make(sets.named("cifar10-c"), root, ["fog", "frost"], [1], seed=9, frost="photos")
+    make(catalog.get_set("cifar10-c"), root, ["fog", "frost"], [1], seed=9, frost="photos")
     assert {(call[0], call[2], call[5]) for call in calls} == {("fog", 9, None), ("frost", 9, "photos")}
     assert sorted(call[3] for call in calls if call[0] == "fog") == [0, 500, 1000]
     card = json.loads((root / "cifar10-c" / "frost_1.made.json").read_text())
@@ -88,7 +89,7 @@ def test_seed_and_photographs_reach_the_corruption(root, clean, calls):
 
 def test_progress_counts_up_to_all_images(root, clean, calls):
     said = []
-    make(sets.named("cifar10-c"), root, severities=[1, 2], progress=lambda *about: said.append(about))
+    make(catalog.get_set("cifar10-c"), root, severities=[1, 2], progress=lambda *about: said.append(about))
     assert said[-1] == ("making frost_2.npy", 4 * N, 4 * N)
     assert [done for _, done, _ in said] == sorted(done for _, done, _ in said)
 
@@ -104,7 +105,7 @@ def test_a_run_that_fails_leaves_no_file(root, clean, calls, monkeypatch):
 
     monkeypatch.setattr(module, "corrupt", broken)
     with pytest.raises(RuntimeError, match="stop"):
-        make(sets.named("cifar10-c"), root, ["fog"])
+        make(catalog.get_set("cifar10-c"), root, ["fog"])
     assert [path.name for path in (root / "cifar10-c").iterdir()] == ["labels.npy"]
 
 
@@ -118,9 +119,10 @@ def corrupt(images, type, severity, **options):
     return images
 module.BENCHMARK, module.HELD_OUT, module.corrupt = ("fog", "frost"), (), corrupt
 sys.modules["tent.data.corruptions"] = module
-from tent.data import place, sets
+from tent.data.data_folder import data_folder
+from tent.data.sets import catalog
 from tent.data.make import make
-make(sets.named("cifar10-c"), place.root())
+make(catalog.get_set("cifar10-c"), data_folder())
 """
 
 
@@ -131,13 +133,13 @@ def test_a_killed_run_goes_on_where_it_was(root, clean, calls):
     folder = root / "cifar10-c"
     assert (folder / "fog.npy").is_file()
     assert not (folder / "frost.npy").exists()
-    assert make(sets.named("cifar10-c"), root) == ("frost.npy",)
+    assert make(catalog.get_set("cifar10-c"), root) == ("frost.npy",)
     assert np.array_equal(load("cifar10-c", corruption="frost").fetch(np.arange(N)), expected(clean, "frost", 5))
     assert not list(folder.glob(".*"))
 
 
 def test_files_that_are_there_but_wrong_are_errors(root, clean, calls):
-    about, folder = sets.named("cifar10-c"), root / "cifar10-c"
+    about, folder = catalog.get_set("cifar10-c"), root / "cifar10-c"
     make(about, root, ["fog"])
     with pytest.raises(ValueError, match=r"fog\.npy was made with seed 0, not 1; delete it"):
         make(about, root, ["fog"], seed=1)
@@ -157,7 +159,7 @@ def test_a_published_file_is_left_alone_whatever_the_seed(root, clean, calls):
     folder = root / "CIFAR-10-C"
     folder.mkdir()
     np.save(folder / "fog.npy", made.pixels(5 * N, 4, 4, 3, seed=3))
-    assert make(sets.named("cifar10-c"), root, ["fog"], seed=5) == ()
+    assert make(catalog.get_set("cifar10-c"), root, ["fog"], seed=5) == ()
 
 
 @pytest.mark.parametrize(
@@ -170,17 +172,17 @@ def test_a_published_file_is_left_alone_whatever_the_seed(root, clean, calls):
 )
 def test_what_makes_no_sense_is_refused(root, clean, calls, arguments, said):
     with pytest.raises(ValueError, match=said):
-        make(sets.named("cifar10-c"), root, **arguments)
+        make(catalog.get_set("cifar10-c"), root, **arguments)
 
 
 def test_other_sets_are_not_made(root, calls):
     with pytest.raises(ValueError, match="mnist is not made here; cifar10-c and cifar100-c are"):
-        make(sets.named("mnist"), root)
+        make(catalog.get_set("mnist"), root)
 
 
 def test_without_the_clean_images_it_says_how_to_get_them(root, calls):
     with pytest.raises(FileNotFoundError, match="tent data get cifar10"):
-        make(sets.named("cifar10-c"), root)
+        make(catalog.get_set("cifar10-c"), root)
 
 
 def test_the_result_does_not_depend_on_the_workers(root, tmp_path):
@@ -188,7 +190,7 @@ def test_the_result_does_not_depend_on_the_workers(root, tmp_path):
     images = made.pixels(1100, 32, 32, 3)
     made.arrays(root / "cifar10", "test", images, np.zeros(1100, dtype=np.int64))
     made.arrays(tmp_path / "cifar10", "test", images, np.zeros(1100, dtype=np.int64))
-    about = sets.named("cifar10-c")
+    about = catalog.get_set("cifar10-c")
     make(about, root, ["gaussian_noise"], [2], workers=2)
     make(about, tmp_path, ["gaussian_noise"], [2], workers=1)
     name = Path("cifar10-c", "gaussian_noise_2.npy")

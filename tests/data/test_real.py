@@ -17,7 +17,7 @@ def test_every_set_opens_and_becomes_32_by_32_in_colour(real_data, name):
         images = load(name, split, root=real_data)
         assert len(images) == count
         assert set(np.unique(images.labels)) == set(range(10))
-        x, y = next(iter(Stream(images, 64, preprocess=Preprocess(size=32))))
+        x, y, _ = next(iter(Stream(images, 64, preprocess=Preprocess(size=32))))
         assert x.shape == (64, 3, 32, 32)
         assert len(y) == 64
         assert 0 <= float(x.min()) < float(x.max()) <= 1
@@ -37,6 +37,6 @@ def test_cifar10_is_in_its_official_order(real_data):
 def test_a_stream_of_cifar10_is_normalised(real_data):
     mean, std = (0.4914, 0.4822, 0.4465), (0.2471, 0.2435, 0.2616)
     stream = Stream(load("cifar10", root=real_data), 200, preprocess=Preprocess(mean=mean, std=std))
-    sums = [x.double().mean(dim=(0, 2, 3)) for x, _ in stream]
+    sums = [x.double().mean(dim=(0, 2, 3)) for x, _, _ in stream]
     assert len(sums) == 50
     assert float((sum(sums) / 50).abs().max()) < 0.02  # the test set's means are those of the train set, nearly

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tent.data import Preprocess, Stream
-from tent.data.arrays import ArrayImages
+from tent.data.order import Shuffled, Stored
+from tent.data.sets.arrays import ArrayImages
 
 
 def numbered(n: int, name: str = "set", first: int = 0, classes: int = 1000, labelled: bool = True) -> ArrayImages:
@@ -17,7 +18,7 @@ def numbered(n: int, name: str = "set", first: int = 0, classes: int = 1000, lab
 
 
 def seen(stream: Stream) -> list[list[int]]:
-    return [y.tolist() for _, y in stream]
+    return [batch.labels.tolist() for batch in stream]
 
 
 def labels(stream: Stream) -> list[int]:
@@ -26,15 +27,16 @@ def labels(stream: Stream) -> list[int]:
 
 def test_batches_are_images_and_their_labels():
     batches = list(Stream(numbered(10), batch_size=4))
-    assert [len(x) for x, _ in batches] == [4, 4, 2]
-    for x, y in batches:
+    assert [len(batch.inputs) for batch in batches] == [4, 4, 2]
+    for x, y, domain in batches:
+        assert domain == "set"
         assert x.dtype == torch.float32
         assert y.dtype == torch.int64
         assert torch.equal((x[:, 0, 0, 0] * 255).round().long(), y)
 
 
 def test_the_order_is_a_shuffle_by_the_seed_alone():
-    one, same, other = (Stream(numbered(50), 8, seed) for seed in (3, 3, 4))
+    one, same, other = (Stream(numbered(50), 8, Shuffled(seed)) for seed in (3, 3, 4))
     assert seen(one) == seen(same) == seen(one)
     assert seen(one) != seen(other)
     flat = labels(one)
@@ -47,16 +49,16 @@ def test_batch_size_does_not_change_the_order():
 
 
 def test_no_seed_keeps_the_order_stored():
-    assert seen(Stream(numbered(5), 2, None)) == [[0, 1], [2, 3], [4]]
+    assert seen(Stream(numbered(5), 2, Stored())) == [[0, 1], [2, 3], [4]]
 
 
 def test_it_says_its_protocol_in_words():
-    stream = Stream(numbered(2000, "cifar10 test"), 200, 1, Preprocess(size=32))
+    stream = Stream(numbered(2000, "cifar10 test"), 200, Shuffled(1), Preprocess(size=32))
     assert stream.protocol == (
         "cifar10 test: 2,000 images, shuffled by seed 1, batches of 200;"
         " shorter side resized to 32 (bilinear), scaled to 0..1"
     )
-    assert "in the order stored" in Stream(numbered(3), 2, None).protocol
+    assert "in the order stored" in Stream(numbered(3), 2, Stored()).protocol
     assert (stream.name, stream.classes, stream.total, len(stream), stream.batch_size) == (
         "cifar10 test",
         1000,
@@ -69,11 +71,11 @@ def test_it_says_its_protocol_in_words():
 def test_a_size_resizes_what_has_another_and_leaves_the_rest_in_one_piece(monkeypatch):
     fits, other = (ArrayImages("x", made.pixels(6, side, side, 1), np.arange(6), 10) for side in (8, 7))
     sized = {"size": (8, 8), "mean": (0.5, 0.4, 0.3), "std": (0.2, 0.3, 0.4)}
-    x, _ = next(iter(Stream(other, 6, None, Preprocess(**sized))))
+    x, _, _ = next(iter(Stream(other, 6, Stored(), Preprocess(**sized))))
     assert torch.equal(x, torch.cat([Preprocess(**sized)([each]) for each in other.fetch(np.arange(6))]))
     plain = Preprocess(mean=sized["mean"], std=sized["std"])
     monkeypatch.setattr(Preprocess, "shape", lambda *_: pytest.fail("an image was shaped on its own"))
-    (x, y), (same, _) = (next(iter(Stream(fits, 4, 1, each))) for each in (Preprocess(**sized), plain))
+    (x, y, _), (same, _, _) = (next(iter(Stream(fits, 4, Shuffled(1), each))) for each in (Preprocess(**sized), plain))
     assert torch.equal(x, same)
     assert x.shape == (4, 3, 8, 8)
     assert len(y) == 4
@@ -94,43 +96,70 @@ def test_no_more_than_there_are_can_be_cut(n):
         Stream(numbered(50), 8).first(n)
 
 
-def test_concatenated_streams_keep_their_batches():
-    a, b = Stream(numbered(5), 2, None), Stream(numbered(3, "other", first=100), 2, None)
-    both = Stream.concat([a, b])
+def test_streams_in_sequence_keep_their_batches():
+    a, b = Stream(numbered(5), 2, Stored()), Stream(numbered(3, "other", first=100), 2, Stored())
+    both = Stream.sequence([a, b])
     assert seen(both) == [[0, 1], [2, 3], [4], [100, 101], [102]]
     assert (both.name, both.total, len(both)) == ("set, then other", 8, 5)
     assert both.protocol == f"one after another: [{a.protocol}] [{b.protocol}]"
     assert both.where(5) == "other.npy[0]"
-    assert Stream.concat([a, b], name="continual").name == "continual"
+    assert [batch.domain for batch in both] == ["set"] * 3 + ["other"] * 2
+    assert both.domains == ("set", "other")
+    assert both.order_words == "2 domains one after another, each in the order stored"
+    mixed_orders = Stream.sequence([a, Stream(numbered(3), 2)])
+    assert mixed_orders.order_words == "2 domains one after another, each in its own order"
+    assert Stream.sequence([a, b], name="continual").name == "continual"
 
 
-def test_interleaved_streams_mix_within_a_batch():
-    a, b = Stream(numbered(5), 3, None), Stream(numbered(3, "other", first=100), 2, None)
-    mixed = Stream.interleave([a, b])
-    assert seen(mixed) == [[0, 100, 1], [101, 2, 102], [3, 4]]
-    assert mixed.protocol == f"in turn, image by image, batches of 3: [{a.protocol}] [{b.protocol}]"
-    assert seen(Stream.interleave([a, b], batch_size=8)) == [[0, 100, 1, 101, 2, 102, 3, 4]]
-    x, y = next(iter(mixed))
+def test_mixed_streams_are_shuffled_together():
+    a, b = Stream(numbered(60), 6, Stored()), Stream(numbered(30, "other", first=100), 6, Stored())
+    mixed = Stream.mixed([a, b], seed=3)
+    flat = labels(mixed)
+    assert sorted(flat) == [*range(60), *range(100, 130)]
+    assert flat == [labels(Stream.sequence([a, b]))[i] for i in np.random.default_rng(3).permutation(90)]
+    turns = [label >= 100 for label in flat]
+    assert len({tuple(turns[i : i + 3]) for i in range(0, 90, 3)}) > 4  # no round-robin
+    assert mixed.protocol == f"mixed, shuffled by seed 3, batches of 6: [{a.protocol}] [{b.protocol}]"
+    assert mixed.order_words == "2 domains mixed, shuffled by seed 3"
+    assert set(mixed.domains) == {"set", "other"}
+    for number, batch in enumerate(mixed):
+        own = ["other" if label >= 100 else "set" for label in batch.labels.tolist()]
+        assert mixed.batch_domains(number) == own
+        assert batch.domain == "mixed"
+    assert [batch.domain for batch in Stream.mixed([a, b], batch_size=1)] == ["mixed"] * 90
+    assert [batch.domain for batch in Stream.sequence([mixed.first(6), a.first(6)])] == ["mixed", "set"]
+    assert [len(batch) for batch in seen(Stream.mixed([a, b], batch_size=50))] == [50, 40]
+    assert labels(Stream.mixed([a, b], seed=4)) != flat == labels(Stream.mixed([a, b], seed=3))
+    x, y, _ = next(iter(mixed))
     assert torch.equal((x[:, 0, 0, 0] * 255).round().long(), y)
 
 
-def test_interleaved_by_batch_they_take_turns():
-    a, b = Stream(numbered(5), 2, None), Stream(numbered(3, "other", first=100), 2, None)
-    assert seen(Stream.interleave([a, b], by="batch")) == [[0, 1], [100, 101], [2, 3], [102], [4]]
+def test_recurring_streams_come_again_in_the_same_order():
+    a, b = Stream(numbered(5), 2), Stream(numbered(3, "other", first=100), 2)
+    again = Stream.recurring([a, b], 3)
+    assert seen(again) == (seen(a) + seen(b)) * 3
+    assert [batch.domain for batch in again] == (["set"] * 3 + ["other"] * 2) * 3
+    assert (again.domains, again.name) == (("set", "other"), "3 times set, then other")
+    assert again.order_words == "2 domains one after another, 3 times, each shuffled by seed 0"
+    assert again.protocol == f"one after another, 3 times: [{a.protocol}] [{b.protocol}]"
+    with pytest.raises(ValueError, match="times 0"):
+        Stream.recurring([a], 0)
 
 
 def test_joined_streams_join_again():
-    a, b = Stream(numbered(4), 2, None), Stream(numbered(4, "b", first=50), 2, None)
-    again = Stream.concat([Stream.interleave([a, b]).first(3), Stream.concat([b, a]).first(3)])
-    assert seen(again) == [[0, 50], [1], [50, 51], [52]]
-    assert [again.where(place) for place in range(3)] == ["set.npy[0]", "b.npy[0]", "set.npy[1]"]
+    a, b = Stream(numbered(4), 2, Stored()), Stream(numbered(4, "b", first=50), 2, Stored())
+    mixed = Stream.mixed([a, b])
+    again = Stream.sequence([mixed.first(3), Stream.sequence([b, a]).first(3)])
+    assert seen(again) == [labels(mixed)[:2], labels(mixed)[2:3], [50, 51], [52]]
+    places = {label: f"{'b' if label >= 50 else 'set'}.npy[{label % 50}]" for label in labels(mixed)}
+    assert [again.where(place) for place in range(3)] == [places[label] for label in labels(mixed)[:3]]
 
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=4), st.integers(1, 9), st.data())
 def test_joining_and_cutting_lose_and_double_nothing(sizes, batch_size, data):
-    parts = [Stream(numbered(n, first=100 * i), batch_size, seed=i) for i, n in enumerate(sizes)]
+    parts = [Stream(numbered(n, first=100 * i), batch_size, Shuffled(i)) for i, n in enumerate(sizes)]
     every = sorted(label for part in parts for label in labels(part))
-    joined = [Stream.concat(parts), Stream.interleave(parts), Stream.interleave(parts, by="batch")]
+    joined = [Stream.sequence(parts), Stream.mixed(parts), Stream.recurring(parts, 1)]
     for stream in joined:
         flat = labels(stream)
         assert sorted(flat) == every
@@ -140,29 +169,25 @@ def test_joining_and_cutting_lose_and_double_nothing(sizes, batch_size, data):
 
 
 def test_without_labels_there_are_none():
-    assert [y for _, y in Stream(numbered(5, labelled=False), 2)] == [None] * 3
-    mixed = Stream.interleave([Stream(numbered(5, labelled=False), 2)] * 2)
-    assert [y for _, y in mixed] == [None] * 5
+    assert [y for _, y, _ in Stream(numbered(5, labelled=False), 2)] == [None] * 3
+    mixed = Stream.mixed([Stream(numbered(5, labelled=False), 2)] * 2)
+    assert [y for _, y, _ in mixed] == [None] * 5
 
 
 def test_streams_that_do_not_belong_together_are_refused():
     a = Stream(numbered(5), 2)
     with pytest.raises(ValueError, match="classes cannot be joined"):
-        Stream.concat([a, Stream(numbered(5, classes=1001), 2)])
+        Stream.sequence([a, Stream(numbered(5, classes=1001), 2)])
     with pytest.raises(ValueError, match="with and without labels"):
-        Stream.interleave([a, Stream(numbered(5, labelled=False), 2)])
+        Stream.mixed([a, Stream(numbered(5, labelled=False), 2)])
     with pytest.raises(ValueError, match="at least one"):
-        Stream.concat([])
-    with pytest.raises(ValueError, match="by 'image' or by 'batch'"):
-        Stream.interleave([a], by="pixel")
-    with pytest.raises(ValueError, match="keep their own batches"):
-        Stream.interleave([a], by="batch", batch_size=3)
+        Stream.sequence([])
 
 
 def test_images_of_two_sizes_do_not_mix_in_a_batch():
     other = ArrayImages("other", made.pixels(3, 4, 4, 3), np.arange(3), 1000)
     with pytest.raises(ValueError, match="to one size"):
-        list(Stream.interleave([Stream(numbered(3), 2), Stream(other, 2)]))
+        list(Stream.mixed([Stream(numbered(3), 2), Stream(other, 2)]))
 
 
 @pytest.mark.parametrize("size", [0, -5])
@@ -198,8 +223,8 @@ def test_two_iterations_do_not_disturb_each_other():
 
 
 def test_the_caller_may_write_to_a_batch():
-    stream = Stream(numbered(4), 4, None)
-    x, y = next(iter(stream))
+    stream = Stream(numbered(4), 4, Stored())
+    x, y, _ = next(iter(stream))
     x.zero_()
     y.fill_(7)
     assert seen(stream) == [[0, 1, 2, 3]]

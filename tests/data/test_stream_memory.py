@@ -12,14 +12,14 @@ import pytest
 import torch
 
 from tent.data import Stream
-from tent.data.arrays import array_pair
+from tent.data.sets.arrays import open_pair
 
 
 @pytest.fixture
 def large(tmp_path):
     """30 MB of images on disk, as CIFAR-10's test set."""
     made.arrays(tmp_path, "test", np.zeros((10_000, 32, 32, 3), dtype=np.uint8), np.zeros(10_000, dtype=np.int64))
-    return array_pair("large", tmp_path / "test_images.npy", tmp_path / "test_labels.npy", "", classes=10)
+    return open_pair("large", tmp_path / "test_images.npy", tmp_path / "test_labels.npy", "", classes=10)
 
 
 BATCH = 128 * 32 * 32 * 3  # the bytes of one batch, a byte a value
@@ -54,7 +54,7 @@ def test_memory_beyond_the_mapped_file_is_a_batch(large, tmp_path):
 
 def test_the_stream_keeps_no_batch_that_it_handed_out(large):
     alive: list[weakref.ref[torch.Tensor]] = []
-    for x, _ in Stream(large, 128):
+    for x, _, _ in Stream(large, 128):
         alive = [each for each in alive if each() is not None]
         assert len(alive) <= 1  # the loop's own, until the name is bound anew
         alive.append(weakref.ref(x))

@@ -218,7 +218,7 @@ def test_statistics_may_have_a_share_of_their_own_in_every_channel() -> None:
     for layer in (plain[1], plain[6]):
         layer.register_forward_pre_hook(mix_by_channel)
     assert torch.allclose(found, plain(x), atol=1e-5)
-    assert names == ["1", "6"]
+    assert set(names) == {"1", "6"}
 
 
 @torch.no_grad()

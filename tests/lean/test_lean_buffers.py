@@ -3,11 +3,15 @@
 import copy
 import gc
 import pickle
+import random
+import threading
+import weakref
+from itertools import pairwise
 
 import torch
 
 from tent.lean import bits
-from tent.lean.buffers import KEPT, LARGE, Buffers
+from tent.lean.buffers import LARGE, LIMIT, RECENT, Buffers
 
 LAST = torch.channels_last
 
@@ -48,10 +52,90 @@ def test_a_buffer_in_a_graph_is_not_used_again() -> None:
     del loss
 
 
+def test_extra_references_to_a_buffer_change_nothing() -> None:
+    buffers, x = Buffers(), large()
+    first = buffers.like(x)
+    aliases = [first.untyped_storage(), first.detach(), first.numpy(), first[1:]]
+    place = first.data_ptr()
+    del first
+    while aliases:
+        assert buffers.like(x).data_ptr() != place
+        aliases.pop()
+    assert place in {tensor.data_ptr() for tensor in [buffers.like(x), buffers.like(x)]}
+
+
+def test_tensors_that_live_at_once_never_share_memory() -> None:
+    buffers, draw, alive = Buffers(), random.Random(0), list[torch.Tensor]()
+    for step in range(300):
+        if len(alive) > 6 or (alive and draw.random() < 0.4):
+            alive.pop(draw.randrange(len(alive)))
+        alive.append(buffers.take((draw.randrange(LARGE // 4, LARGE),), torch.empty(0)))
+        ends = sorted((t.data_ptr(), t.data_ptr() + t.nbytes) for t in alive)
+        assert all(end <= start for (_, end), (start, _) in pairwise(ends))
+        if step % 20 == 0:
+            buffers.trim()
+
+
+def test_a_buffer_may_be_let_go_by_another_thread() -> None:
+    buffers, x = Buffers(), large()
+    held = [buffers.like(x) for _ in range(20)]
+    places = {tensor.data_ptr() for tensor in held}
+    thread = threading.Thread(target=held.clear)
+    thread.start()
+    thread.join()
+    held = [buffers.like(x) for _ in range(20)]
+    assert {tensor.data_ptr() for tensor in held} == places
+
+
+def test_batches_of_other_sizes_hold_little_more_than_was_needed_at_once() -> None:
+    buffers, draw, most = Buffers(), random.Random(0), 0
+    for _ in range(50):
+        rows, alive = draw.randrange(20, 200), list[torch.Tensor]()
+        for wide in (1 << 14, 3 << 13, 1 << 13, 1 << 12):
+            alive.append(buffers.take((rows, wide), torch.empty(0)))
+        while len(alive) > 1:
+            gradient = buffers.like(alive[-1])
+            most = max(most, sum(t.nbytes for t in (*alive, gradient)))
+            del gradient
+            alive.pop()
+        del alive
+        buffers.trim()
+        assert buffers.bytes <= LIMIT * most
+
+
+def test_a_stream_of_equal_batches_takes_no_new_memory() -> None:
+    buffers, places = Buffers(), list[set[int]]()
+    for _ in range(4):
+        alive = [buffers.take((rows, 1 << 12), torch.empty(0)) for rows in (100, 200, 400)]
+        places.append({t.data_ptr() for t in alive})
+        del alive
+        buffers.trim()
+    assert places[1] == places[2] == places[3]
+
+
+def test_memory_that_a_kept_tensor_lies_on_does_not_add_up() -> None:
+    buffers, kept, most = Buffers(), list[torch.Tensor](), 0
+    for rows in range(200, 400, 10):
+        alive = [buffers.take((rows, 1 << 12), torch.empty(0)) for _ in range(4)]
+        most = sum(t.nbytes for t in alive)
+        kept = kept or alive[:1]
+        del alive
+        buffers.trim()
+    assert buffers.bytes <= LIMIT * most + 4 * kept[0].nbytes
+
+
+def test_a_tensor_does_not_keep_the_buffers_alive() -> None:
+    buffers, x = Buffers(), large()
+    held, gone = buffers.like(x).copy_(x), weakref.ref(buffers)
+    del buffers
+    assert gone() is None
+    assert torch.equal(held, x)
+
+
 def test_sizes_that_nobody_asks_for_any_more_are_let_go() -> None:
     buffers, x = Buffers(), large()
     buffers.like(x)
-    for _ in range(KEPT):
+    for _ in range(RECENT):
         buffers.trim()
     assert buffers.bytes > 0
     buffers.trim()
@@ -76,12 +160,12 @@ def test_bits_say_where_a_tensor_is_above_zero() -> None:
     for shape in [(3, 5, 7, 2), (2, 8, 4, 4), (1,), (16, 3), (0, 4)]:
         for dtype in (torch.float32, torch.float64, torch.bfloat16):
             x = torch.randn(shape, dtype=dtype)
-            packed = bits.above_zero(x)
+            packed = bits.pack_positive(x)
             assert packed.dtype == torch.uint8
             assert packed.numel() == -(-x.numel() // 8)
-            assert torch.equal(bits.floats(packed, torch.empty_like(x)), (x > 0).to(dtype))
+            assert torch.equal(bits.unpack(packed, torch.empty_like(x)), (x > 0).to(dtype))
 
 
 def test_bits_follow_the_memory_of_channels_last() -> None:
     x = large()
-    assert torch.equal(bits.floats(bits.above_zero(x), torch.empty_like(x)), (x > 0).float())
+    assert torch.equal(bits.unpack(bits.pack_positive(x), torch.empty_like(x)), (x > 0).float())

@@ -8,11 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tent.engine.memory import saved
+from tent.doctor.memory import saved
 from tent.lean import FUNCTIONS, Buffers
 from tent.lean.batch_norm import batch_norm, fixed
-from tent.lean.origin import origin_of
-from tent.lean.sums import moments, sums
+from tent.lean.origin import get_origin
+from tent.lean.sums import gradient_sums, moments
 
 LAYOUTS = (torch.contiguous_format, torch.channels_last)
 pytestmark = pytest.mark.parametrize("layout", LAYOUTS, ids=["contiguous", "channels last"])
@@ -64,7 +64,7 @@ def test_activations(layout: torch.memory_format, name: str, normalised: bool) -
 
     def ours(x: Tensor) -> Tensor:
         x = batch_norm(Buffers(), x, weight, bias, 1e-5) if normalised else x
-        assert (origin_of(x) is not None) == normalised
+        assert (get_origin(x) is not None) == normalised
         return lean(function, x, **how)
 
     def theirs(x: Tensor) -> Tensor:
@@ -81,7 +81,7 @@ def test_an_activation_of_what_was_written_to_since_is_right_too(layout: torch.m
     def ours(x: Tensor) -> Tensor:
         y = batch_norm(Buffers(), x, None, None, 1e-5)
         y.add_(1)  # it is not what the batch norm made any more
-        assert origin_of(y) is None
+        assert get_origin(y) is None
         return lean(F.silu, y)
 
     same(ours, lambda x: F.silu(F.batch_norm(x, None, None, None, None, True) + 1), images(layout))
@@ -127,7 +127,7 @@ def test_sums_are_as_exact_as_float64s(layout: torch.memory_format, shape: tuple
     torch.testing.assert_close(ours[1].double(), var, rtol=3e-6, atol=1e-6)
     inverse = torch.rsqrt(ours[1] + 1e-5)
     normal = (wide - ours[0].view(1, -1, 1, 1)) * inverse.view(1, -1, 1, 1)
-    first, second = sums(grad, x, ours[0], inverse)
+    first, second = gradient_sums(grad, x, ours[0], inverse)
     size = (x.numel() // shape[1]) ** 0.5
     torch.testing.assert_close(first.double(), (normal * grad).sum((0, 2, 3)), rtol=1e-5, atol=1e-5 * size)
     torch.testing.assert_close(second.double(), grad.double().sum((0, 2, 3)), rtol=1e-5, atol=1e-5 * size)

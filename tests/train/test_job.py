@@ -12,9 +12,9 @@ from safetensors.torch import load_file
 from tent.data import Preprocess
 from tent.models import r26
 from tent.train import Recipe, train
-from tent.train.error import clean_error
-from tent.train.folder import alone
-from tent.train.source import labelled
+from tent.train.domains import load_labelled
+from tent.train.job import clean_error
+from tent.train.run_folder import lock_run
 
 RECIPE = Recipe("r26", "cifar10", epochs=1, batch=32, precision="float32")
 
@@ -34,7 +34,7 @@ def test_the_card_says_what_the_weights_are(root, out, capsys):
     assert card["seconds"] > 0
     assert [entry["torch"] for entry in card["versions"]] == [torch.__version__]
     assert re.fullmatch(r"none|[0-9a-f]{40}(-dirty)?", card["versions"][0]["commit"])
-    assert card["data_sha256"] == labelled("cifar10", "train", root).sha256 != card["test_sha256"]
+    assert card["data_sha256"] == load_labelled("cifar10", "train", root).sha256 != card["test_sha256"]
     assert sorted(path.name for path in out.iterdir()) == [".lock", "card.json", "model.safetensors"]
     assert "epoch 1/1: loss" in capsys.readouterr().err
 
@@ -43,7 +43,7 @@ def test_the_weights_alone_give_the_error_on_the_card(root, out):
     card = train(RECIPE, out, root=root)
     model = r26()
     model.load_state_dict(load_file(out / "model.safetensors"))
-    test = labelled("cifar10", "test", root)
+    test = load_labelled("cifar10", "test", root)
     assert {tensor.dtype for tensor in model.parameters()} == {torch.float32}
     assert clean_error(model, test, Preprocess(mean=card["mean"], std=card["std"])) == card["test_error"]
     assert card["test_images"] == len(test)
@@ -116,7 +116,7 @@ def test_a_broken_file_is_named(root, out, name):
 
 
 def test_a_second_run_in_the_same_folder_is_kept_out(root, out):
-    with alone(out), pytest.raises(OSError, match="another training is under way"):
+    with lock_run(out), pytest.raises(OSError, match="another training is under way"):
         train(RECIPE, out, root=root)
 
 

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from tent.models import r26
+from tent.train.domains import load_labelled, normalisation
 from tent.train.loop import Training
-from tent.train.objective import Batch, CrossEntropy, Objective
+from tent.train.objectives import Batch, CrossEntropy, Objective
 from tent.train.recipe import Recipe
-from tent.train.source import labelled, normalisation
 
 
 def training(root: Path, seed: int = 0, precision: str = "float32", objective: Objective | None = None) -> Training:
-    data = labelled("cifar10", "train", root)
+    data = load_labelled("cifar10", "train", root)
     recipe = Recipe("r26", "cifar10", epochs=2, seed=seed, batch=32, precision=precision)
     torch.manual_seed(seed)
     model = nn.Sequential(nn.Dropout(0.1), r26())  # dropout: a draw of the global generator
@@ -121,7 +121,7 @@ def test_a_loss_that_is_not_finite_ends_the_run_before_it_spoils_the_weights(roo
 
 
 def test_normalisation_is_that_of_the_training_images(root):
-    data = labelled("cifar10", "train", root)
+    data = load_labelled("cifar10", "train", root)
     pixels = np.asarray(data.fetch(np.arange(len(data)))) / 255
     preprocess = normalisation(data)
     np.testing.assert_allclose(preprocess.mean, pixels.mean((0, 1, 2)), atol=1e-6)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from tent.train import progress
-from tent.train.progress import Lines, clock, shown
+from tent.train.progress import Lines, show
 
 
 class Terminal(io.StringIO):
@@ -45,20 +45,15 @@ def test_a_long_epoch_is_heard_of_each_minute(run, capsys, monkeypatch):
 
 def test_a_run_that_goes_on_says_so(run, capsys):
     run.step = 7
-    with shown(run):
-        assert capsys.readouterr().err == "going on after 7 of 20 steps\n"
+    with show(run):
+        assert capsys.readouterr().err == "continuing after 7 of 20 steps\n"
 
 
 def test_a_terminal_gets_a_bar(run, monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    with shown(run) as watch:
+    with show(run) as watch:
         for run.step in range(1, 21):
             watch(run, 1.5, 0.25)
     assert "epoch 2/2, loss 1.500, training error 25.0%" in terminal.getvalue()
     assert "0 s left" in terminal.getvalue()
-
-
-@pytest.mark.parametrize(("seconds", "said"), [(0.4, "0 s"), (61, "1 min 01 s"), (3600 * 2 + 5 * 60, "2 h 05 min")])
-def test_time_in_words(seconds, said):
-    assert clock(seconds) == said

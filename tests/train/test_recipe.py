@@ -1,13 +1,15 @@
 """Recipes: bad values are refused by name, and a recipe knows its command line."""
 
+from pathlib import Path
+
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from tent.cli.app import app
 from tent.train import Objective, Recipe
-from tent.train.baseline import network_of
-from tent.train.recipe import mirrored
-from tent.train.schedule import SCHEDULES, cosine, one_cycle
+from tent.train.baseline import choose_network
+from tent.train.recipe import SCHEDULES, best_precision, cosine, may_flip, one_cycle
 
 
 @pytest.mark.parametrize(
@@ -42,7 +44,7 @@ def test_a_bad_value_is_refused_by_name(wrong):
 )
 def test_the_command_of_a_recipe_leads_back_to_it(monkeypatch, tmp_path, size, method, target):
     choices = {"epochs": 3, "seed": 4, "lr": 0.05, "schedule": "cosine", "flip": False, "precision": "float32"}
-    recipe = Recipe(network_of(method, "r26"), "cifar10", **choices, size=size, target=target)
+    recipe = Recipe(choose_network(method, "r26"), "cifar10", **choices, size=size, target=target)
     got = []
 
     def train(recipe: Recipe, out: object, objective: Objective, **_: object) -> dict[str, object]:
@@ -57,17 +59,17 @@ def test_the_command_of_a_recipe_leads_back_to_it(monkeypatch, tmp_path, size, m
 
 def test_a_target_is_written_only_where_there_is_one():
     plain, targeted = Recipe("r26", "svhn"), Recipe("r26", "svhn", target="mnist")
-    assert targeted.written() == {**plain.written(), "target": "mnist"}
-    assert "target" not in plain.written()
+    assert targeted.to_dict() == {**plain.to_dict(), "target": "mnist"}
+    assert "target" not in plain.to_dict()
     assert "--target" not in plain.command()
     assert " --target mnist " in targeted.command("rg")
 
 
 def test_a_size_is_written_only_where_there_is_one():
     plain, sized = Recipe("r26", "mnist"), Recipe("r26", "mnist", size=32)
-    assert sized.written() == {**plain.written(), "size": 32}
-    assert [Recipe(**each.written()) for each in (plain, sized)] == [plain, sized]
-    assert "size" not in plain.written()
+    assert sized.to_dict() == {**plain.to_dict(), "size": 32}
+    assert [Recipe(**each.to_dict()) for each in (plain, sized)] == [plain, sized]
+    assert "size" not in plain.to_dict()
     assert "--size" not in plain.command()
     assert " --size 32 " in sized.command()
 
@@ -97,4 +99,40 @@ def test_cosine_starts_at_its_peak():
 
 
 def test_digits_are_not_mirrored_however_their_set_is_spelt():
-    assert [mirrored(name) for name in ("cifar10", "svhn", "mnist-m", "mnist_m")] == [True, False, False, False]
+    assert [may_flip(name) for name in ("cifar10", "svhn", "mnist-m", "mnist_m")] == [True, False, False, False]
+
+
+FLAGS = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")  # of torch.cpu
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_bfloat16_is_best_where_torch_says_that_the_processor_multiplies_in_it(monkeypatch, name):
+    monkeypatch.setattr("tent.train.recipe.CPUINFO", Path("/nowhere"))
+    for each in FLAGS:
+        monkeypatch.setattr(torch.cpu, each, lambda yes=each == name: yes, raising=False)
+    assert best_precision(torch.device("cpu")) == "bfloat16"
+
+
+@pytest.mark.parametrize(
+    ("line", "best"),
+    [
+        ("flags\t\t: fpu avx512f avx512_bf16", "bfloat16"),
+        ("flags\t\t: fpu avx512f amx_bf16 amx_tile", "bfloat16"),
+        ("Features\t: fp asimd bf16", "bfloat16"),
+        ("flags\t\t: fpu avx512f avx512_vnni", "float32"),  # torch supports bfloat16 here, and is slower in it
+        ("model name\t: bf16", "float32"),
+    ],
+)
+def test_without_torchs_private_names_the_processors_own_flags_tell(monkeypatch, tmp_path, line, best):
+    for name in FLAGS:
+        monkeypatch.delattr(torch.cpu, name, raising=False)
+    (tmp_path / "cpuinfo").write_text(f"processor\t: 0\n{line}\n\nprocessor\t: 1\n")
+    monkeypatch.setattr("tent.train.recipe.CPUINFO", tmp_path / "cpuinfo")
+    assert best_precision(torch.device("cpu")) == best
+
+
+def test_a_processor_that_says_nothing_is_trained_on_in_float32(monkeypatch):
+    for name in FLAGS:
+        monkeypatch.delattr(torch.cpu, name, raising=False)
+    monkeypatch.setattr("tent.train.recipe.CPUINFO", Path("/nowhere"))
+    assert best_precision(torch.device("cpu")) == "float32"

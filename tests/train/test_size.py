@@ -8,11 +8,11 @@ from PIL import Image
 from safetensors.torch import load_file
 
 from tent.data import Preprocess
-from tent.data.resized import Resized
+from tent.data.sets.resize import ResizedImages
 from tent.models import r26
 from tent.train import CrossEntropy, Recipe, train
-from tent.train.error import clean_error
-from tent.train.source import labelled, normalisation, sized
+from tent.train.domains import load_labelled, normalisation, resize
+from tent.train.job import clean_error
 
 CHOICES = {"epochs": 1, "batch": 32, "precision": "float32"}
 SIZED = Recipe("r26", "cifar10", **CHOICES, size=12)
@@ -47,13 +47,13 @@ def test_every_batch_has_the_size_and_the_card_says_so(root, out):
     written = json.loads((out / "card.json").read_text())
     assert (written["size"], written["recipe"]["size"]) == ([12, 12], 12)
     assert " --size 12 " in card["command"]
-    assert (card["test_set"], card["test_images"]) == (labelled("cifar10", "test", root).name, 40)
-    assert card["data_sha256"] == labelled("cifar10", "train", root).sha256  # of what is stored
+    assert (card["test_set"], card["test_images"]) == (load_labelled("cifar10", "test", root).name, 40)
+    assert card["data_sha256"] == load_labelled("cifar10", "train", root).sha256  # of what is stored
 
 
 def test_mean_and_deviation_are_those_of_the_resized_images(root, out):
     card = train(SIZED, out, root=root)
-    data = labelled("cifar10", "train", root)
+    data = load_labelled("cifar10", "train", root)
     pixels = np.stack([Preprocess(size=(12, 12)).shape(image) for image in data.fetch(np.arange(len(data)))]) / 255
     np.testing.assert_allclose(card["mean"], pixels.mean((0, 1, 2)), atol=1e-6)
     np.testing.assert_allclose(card["std"], pixels.std((0, 1, 2)), atol=1e-6)
@@ -65,9 +65,9 @@ def test_the_error_on_the_card_is_that_on_resized_test_images(root, out):
     card = train(recipe, out, root=root)
     model = r26()
     model.load_state_dict(load_file(out / "model.safetensors"))
-    test = labelled("cifar10", "test", root)
+    test = load_labelled("cifar10", "test", root)
     normal = Preprocess(mean=card["mean"], std=card["std"])
-    assert clean_error(model, Resized(test, 12), normal) == card["test_error"] < 0.6  # chance is 0.9
+    assert clean_error(model, ResizedImages(test, 12), normal) == card["test_error"] < 0.6  # chance is 0.9
     assert clean_error(model, test, Preprocess((12, 12), None, card["mean"], card["std"])) == card["test_error"]
 
 
@@ -95,8 +95,8 @@ def test_without_a_size_neither_card_nor_checkpoint_speaks_of_one(root, out, mon
     assert "size" not in card
     assert "size" not in card["recipe"]
     assert [set(state["recipe"]) for state in kept] == [set(card["recipe"])]
-    data = labelled("cifar10", "train", root)
-    assert sized(data, None) is data
+    data = load_labelled("cifar10", "train", root)
+    assert resize(data, None) is data
     assert normalisation(data).size is None
 
 

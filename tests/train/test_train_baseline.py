@@ -3,7 +3,7 @@
 import pytest
 
 from tent.models import NETWORKS
-from tent.train.baseline import BASELINES, name_of, network_of, objective_of
+from tent.train.baseline import BASELINES, choose_network, make_objective, model_name
 
 
 @pytest.mark.parametrize(
@@ -22,22 +22,22 @@ from tent.train.baseline import BASELINES, name_of, network_of, objective_of
     ],
 )
 def test_a_model_is_called_by_how_it_was_made(words, name):
-    assert name_of(*words) == name
+    assert model_name(*words) == name
 
 
 def test_test_time_training_takes_the_network_with_a_branch_and_no_other_way_does():
-    assert network_of("ttt", "r26") == network_of("ttt", "r26-rotation") == "r26-rotation"
-    assert network_of("ttt", "r26-gn") == "r26-gn-rotation"
-    assert {network_of("ttt", "r26"), network_of("ttt", "r26-gn")} <= set(NETWORKS)
-    assert [network_of(method, "r26") for method in ("source", "rg", "uda-ss")] == ["r26"] * 3
+    assert choose_network("ttt", "r26") == choose_network("ttt", "r26-rotation") == "r26-rotation"
+    assert choose_network("ttt", "r26-gn") == "r26-gn-rotation"
+    assert {choose_network("ttt", "r26"), choose_network("ttt", "r26-gn")} <= set(NETWORKS)
+    assert [choose_network(method, "r26") for method in ("source", "rg", "uda-ss")] == ["r26"] * 3
     with pytest.raises(ValueError, match="r26-rotation has a rotation branch, which rg does not train; choose r26"):
-        network_of("rg", "r26-rotation")
+        choose_network("rg", "r26-rotation")
 
 
 def test_every_way_has_its_name_and_its_cost_on_record():
-    made = {name: objective_of(name) for name in BASELINES}
+    made = {name: make_objective(name) for name in BASELINES}
     assert {name: objective.method for name, objective in made.items()} == {name: name for name in BASELINES}
     assert [objective.cost for objective in made.values()] == [1, 2, 2.25, 2]
-    assert [objective.targeted for objective in made.values()] == [False, True, True, False]
+    assert [objective.needs_target for objective in made.values()] == [False, True, True, False]
     with pytest.raises(ValueError, match="no way to train called 'dann'; there are source, rg, uda-ss, ttt"):
-        objective_of("dann")
+        make_objective("dann")

@@ -11,8 +11,8 @@ from safetensors.torch import load_file
 from tent.data import Preprocess
 from tent.models import NETWORKS, r26
 from tent.train import RG, TTT, UDASS, CrossEntropy, Recipe, train
-from tent.train.error import clean_error
-from tent.train.source import labelled
+from tent.train.domains import load_labelled
+from tent.train.job import clean_error
 
 CHOICES = {"epochs": 2, "batch": 32, "precision": "float32"}
 
@@ -29,7 +29,7 @@ def out(tmp_path):
 @pytest.mark.parametrize(("make", "method", "passed"), [(RG, "rg", 384), (UDASS, "uda-ss", 432)])
 def test_the_card_tells_both_domains_and_the_compute(root, out, target, make, method, passed):
     card = train(recipe(target=target), out, objective=make(), root=root)
-    mnist = labelled("mnist", "train", root)
+    mnist = load_labelled("mnist", "train", root)
     assert card["training"] == {
         "method": method,
         "source": "cifar10 train",
@@ -53,7 +53,7 @@ def test_the_error_on_the_target_is_that_of_the_weights_on_its_test_split(root, 
     card = train(recipe(target=target), out, objective=RG(), root=root)
     model = r26()
     model.load_state_dict(load_file(out / "model.safetensors"))
-    test = labelled("mnist", "test", root)
+    test = load_labelled("mnist", "test", root)
     assert clean_error(model, test, Preprocess(mean=card["mean"], std=card["std"])) == card["target_error"]
     assert (card["target_test_images"], card["target_test_set"]) == (40, test.name)
 
@@ -114,7 +114,7 @@ def test_both_domains_are_resized_where_a_size_is_given(root, out):
     model = r26()
     model.load_state_dict(load_file(out / "model.safetensors"))
     preprocess = Preprocess((8, 8), None, card["mean"], card["std"])
-    assert clean_error(model, labelled("mnist", "test", root), preprocess) == card["target_error"]
+    assert clean_error(model, load_labelled("mnist", "test", root), preprocess) == card["target_error"]
 
 
 @pytest.mark.parametrize("network", ["r26", "r26-gn"])

@@ -58,7 +58,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(root, tmp_path, target, way, step
     with tent_train(words, killed, root) as again, tent_train(words, whole, root) as straight:
         said = [process.communicate()[1] for process in (again, straight)]
     assert again.returncode == straight.returncode == 0, said
-    assert ["going on after" in each for each in said] == [True, False]
+    assert ["continuing after" in each for each in said] == [True, False]
     assert (killed / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 

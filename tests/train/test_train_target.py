@@ -20,10 +20,10 @@ from tent.train.target import Target
     ],
 )
 def test_a_word_names_one_set_in_one_way(word, said, parts):
-    target = Target.of(word)
+    target = Target.parse(word)
     assert (target.name, target.split, target.type, target.severity) == parts
     assert target.word == said
-    assert Target.of(said) == target
+    assert Target.parse(said) == target
 
 
 @pytest.mark.parametrize(
@@ -40,18 +40,18 @@ def test_a_word_names_one_set_in_one_way(word, said, parts):
 )
 def test_a_word_that_names_nothing_says_what_to_write(word, line):
     with pytest.raises(ValueError, match=line):
-        Target.of(word)
+        Target.parse(word)
 
 
 def test_the_images_are_those_that_the_data_room_has(root, target):
-    train, test = Target.of(target).opened(root), Target.of(target).test(root)
+    train, test = Target.parse(target).open(root), Target.parse(target).open_test(root)
     assert (len(train), len(test)) == (20, 40)
-    assert len(Target.of("mnist:test").opened(root)) == 40
-    assert Target.of(target).words(train) == "mnist train"
+    assert len(Target.parse("mnist:test").open(root)) == 40
+    assert Target.parse(target).describe(train) == "mnist train"
     with pytest.raises(ValueError, match="mnist has no split 'fog'; choose from train, test"):
-        Target.of("mnist:fog").opened(root)
+        Target.parse("mnist:fog").open(root)
     with pytest.raises(FileNotFoundError, match="svhn"):
-        Target.of("svhn").opened(root)
+        Target.parse("svhn").open(root)
 
 
 def test_a_corrupted_stream_is_learnt_from_and_measured_on(root):
@@ -60,10 +60,10 @@ def test_a_corrupted_stream_is_learnt_from_and_measured_on(root):
     labels = np.load(root / "cifar10" / "test_labels.npy")
     np.save(folder / "labels.npy", np.tile(labels, 5))
     np.save(folder / "fog_5.npy", np.zeros((40, 8, 8, 3), dtype=np.uint8))
-    fog = Target.of("cifar10-c:fog")
-    assert fog.opened(root).sha256 == fog.test(root).sha256
-    assert fog.words(fog.opened(root)) == "cifar10-c fog 5 test"
+    fog = Target.parse("cifar10-c:fog")
+    assert fog.open(root).sha256 == fog.open_test(root).sha256
+    assert fog.describe(fog.open(root)) == "cifar10-c fog 5 test"
     with pytest.raises(ValueError, match="severity 9: choose from 1 to 5"):
-        Target.of("cifar10-c:fog:9").opened(root)
+        Target.parse("cifar10-c:fog:9").open(root)
     with pytest.raises(FileNotFoundError, match=r"snow.*tent data make cifar10-c"):
-        Target.of("cifar10-c:snow").opened(root)
+        Target.parse("cifar10-c:snow").open(root)

@@ -5,12 +5,12 @@ import torch
 from torch import Tensor, nn
 
 from tent.data import Images
-from tent.data.arrays import ArrayImages
-from tent.train.error import clean_error
+from tent.data.sets.arrays import ArrayImages
+from tent.train.domains import normalisation
+from tent.train.job import clean_error
 from tent.train.loop import Training
-from tent.train.objective import Objective
+from tent.train.objectives import Objective
 from tent.train.recipe import Recipe
-from tent.train.source import normalisation
 
 SIDE = 12
 

@@ -1,1 +1,1 @@
-"""Runs: one model adapted to one stream, and what is written about it."""
+"""What each command does, without a terminal."""

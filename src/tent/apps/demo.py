@@ -2,19 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from tent.adapted import adapt
-from tent.apps.adaptation import Track
-from tent.data.arrays import ArrayImages
 from tent.data.corruptions import BENCHMARK, corrupt
-from tent.data.images import Pixels
+from tent.data.order import Shuffled
 from tent.data.sample import sample
-from tent.data.stream import Stream
+from tent.data.sets.arrays import ArrayImages
+from tent.data.sets.images import Pixels
+from tent.data.stream import Batch, Stream
+from tent.evaluate import Evaluation, Track, evaluate
 from tent.methods import BN, Source, Tent
 from tent.models import zoo
+from tent.tasks import Classification
 
 METHODS = {"source": Source(), "BN": BN(), "Tent": Tent()}
 FIVE = (
@@ -29,51 +33,62 @@ LR = 1e-2  # chosen on the held-out types: the paper's 1e-3 is for streams five 
 
 
 @dataclass
-class Shown:
-    """What the demo saw: every answer by method and type, and the images, labels and order they belong to."""
+class Demo:
+    """What the demo found: each method's metrics, and what it said of the first batch of each type."""
 
+    types: Sequence[str]
     class_names: Sequence[str]
     protocol: str
-    answers: dict[str, dict[str, NDArray[np.int64]]] = field(default_factory=dict)  # method -> type -> (images,)
-    labels: dict[str, NDArray[np.int64]] = field(default_factory=dict)  # type -> (images,), in the stream's order
-    images: dict[str, Pixels] = field(default_factory=dict)  # the first batch of each type, corrupted
+    evaluations: dict[str, Evaluation] = field(default_factory=dict)  # by method
+    answers: dict[str, dict[str, NDArray[np.int64]]] = field(default_factory=dict)  # method -> type -> first batch
+    labels: dict[str, NDArray[np.int64]] = field(default_factory=dict)  # type -> first batch
+    images: dict[str, Pixels] = field(default_factory=dict)  # likewise, corrupted
+
+    def note(self, method: str, batch: Batch, output: Tensor) -> None:
+        """Keep what a method says of the first batch of a type."""
+        self.answers.setdefault(method, {}).setdefault(batch.domain, output.argmax(1).cpu().numpy())
+        self.labels.setdefault(batch.domain, np.asarray(batch.labels))
 
     def error(self, method: str, kind: str) -> float:
         """Return the share of one type that a method got wrong."""
-        return float((self.answers[method][kind] != self.labels[kind]).mean())
+        return self.evaluations[method].by_domain[kind]["error"]
 
     def mean(self, method: str) -> float:
         """Return the mean error over the types."""
-        return float(np.mean([self.error(method, kind) for kind in self.labels]))
+        return float(np.mean([self.error(method, kind) for kind in self.types]))
+
+    def by_batch(self, method: str) -> list[float]:
+        """Return the error of each batch of a type, the mean over the types."""
+        errors = np.reshape(self.evaluations[method].by_batch["error"], (len(self.types), -1))
+        return [float(error) for error in errors.mean(0)]
 
 
-def demo(track: Track, seed: int = 0, types: Sequence[str] = FIVE) -> Shown:
+def demo(track: Track, seed: int = 0, types: Sequence[str] = FIVE) -> Demo:
     """Corrupt the sample, and run the shipped model on it online, reset between types, in one order for all methods."""
     entry, clean = zoo.load("r26-cifar10"), sample()
-    pixels = clean.fetch(np.arange(len(clean)))
-    shown = Shown(tuple(clean.class_names or ()), "", {name: {} for name in METHODS})
-    for kind in types:
-        damaged = corrupt(np.asarray(pixels), kind, SEVERITY, seed=seed)
-        images = ArrayImages(f"{clean.name}, {kind} {SEVERITY}", damaged, clean.labels, 10, clean.class_names)
-        stream = Stream(images, BATCH, seed, entry.preprocess)
-        runs = {name: adapt(entry.model, method, lr=LR) for name, method in METHODS.items()}
-        found: dict[str, list[NDArray[np.int64]]] = {name: [] for name in runs}
-        labels = []
-        for x, y in track(stream, kind.replace("_", " "), len(stream)):
-            for name, run in runs.items():
-                found[name].append(run(x).argmax(1).numpy())
-            labels.append(y.numpy() if y is not None else np.empty(0, np.int64))
-        for name, parts in found.items():
-            shown.answers[name][kind] = np.concatenate(parts)
-        shown.labels[kind] = np.concatenate(labels)
-        shown.images[kind] = damaged[stream.order[:BATCH]]
-    shown.protocol = (
-        f"R-26, {clean.name} ({len(clean):,} images), severity {SEVERITY}, batches of {BATCH} shuffled by seed {seed}, "
+    order, streams = Shuffled(seed), []
+    protocol = (
+        f"R-26, {clean.name} ({len(clean):,} images), severity {SEVERITY}, batches of {BATCH} {order.words}, "
         f"online, reset between types, answers before the update, Adam {LR:g}"
     )
-    return shown
+    found = Demo(types, tuple(clean.class_names or ()), protocol)
+    for kind in types:
+        damaged = corrupt(np.asarray(clean.fetch(np.arange(len(clean)))), kind, SEVERITY, seed=seed)
+        images = ArrayImages(f"{clean.name}, {kind} {SEVERITY}", damaged, clean.labels, 10, clean.class_names)
+        streams.append(Stream(images, BATCH, order, entry.preprocess, domain=kind))
+        found.images[kind] = damaged[streams[-1].indices[:BATCH]]
+    for name, method in METHODS.items():
+        adapted, note, titled = adapt(entry.model, method, lr=LR), partial(found.note, name), _with_title(track, name)
+        found.evaluations[name] = evaluate(
+            adapted, Stream.sequence(streams), Classification(10), reset="domain", on_batch=note, track=titled
+        )
+    return found
 
 
-def types_of(every: bool) -> Sequence[str]:
+def _with_title(track: Track, name: str) -> Track:
+    return lambda batches, what, count: track(batches, name, count)
+
+
+def corruption_types(every: bool) -> Sequence[str]:
     """Return the five types of the demo, or all fifteen of the benchmark."""
     return BENCHMARK if every else FIVE

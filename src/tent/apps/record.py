@@ -1,17 +1,25 @@
-"""The record of a run: what the source and the adapted model said of every image, in the order they came."""
+"""The record of a run: what the source and the adapted model said of every image, and the table of it on disk."""
 
+import csv
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from tent.data.stream import Stream
+from tent.files import atomic_write
 from tent.losses import confidence, entropy
+
+FORMATS = ("csv", "parquet")
+COLUMNS = ("file", "class", "name", "confidence", "entropy", "class_before", "label")
 
 
 @dataclass
-class Answers:
-    """One model's predictions: class, confidence and entropy of each image."""
+class Predictions:
+    """One model's predictions: class, confidence and entropy of each image, batch by batch."""
 
     classes: list[NDArray[np.int64]] = field(default_factory=list)
     confidences: list[NDArray[np.float32]] = field(default_factory=list)
@@ -28,25 +36,25 @@ class Answers:
 
 @dataclass
 class Record:
-    """The answers before (the source's) and after adaptation, and the labels where they are known."""
+    """The predictions before (the source's) and after adaptation, and the labels where they are known."""
 
     class_names: tuple[str, ...]
-    before: Answers = field(default_factory=Answers)
-    after: Answers = field(default_factory=Answers)
+    before: Predictions = field(default_factory=Predictions)
+    after: Predictions = field(default_factory=Predictions)
     labels: list[NDArray[np.int64]] = field(default_factory=list)
 
     def add(self, before: Tensor, after: Tensor, labels: Tensor | None) -> None:
         """Note one batch."""
+        if len(self.class_names) != before.shape[1]:  # not known, or not of this model
+            self.class_names = tuple(map(str, range(before.shape[1])))
         self.before.add(before)
         self.after.add(after)
         if labels is not None:
-            self.labels.append(labels.numpy())
+            self.labels.append(labels.cpu().numpy())
 
-    def errors(self, answers: Answers) -> list[float] | None:
+    def errors(self, predictions: Predictions) -> list[float]:
         """Return the error of each batch, where labels are known."""
-        if not self.labels:
-            return None
-        return [float((y != c).mean()) for y, c in zip(self.labels, answers.classes, strict=True)]
+        return [float((y != c).mean()) for y, c in zip(self.labels, predictions.classes, strict=False)]
 
     def summary(self) -> dict[str, object]:
         """Return the run in numbers."""
@@ -56,8 +64,8 @@ class Record:
             "entropy_before": float(np.concatenate(self.before.entropies).mean()),
             "entropy_after": float(np.concatenate(self.after.entropies).mean()),
             "changed": float((before != after).mean()),
-            "histogram_before": self.histogram(before),
-            "histogram_after": self.histogram(after),
+            "histogram_before": self.histogram(self.before),
+            "histogram_after": self.histogram(self.after),
         }
         if self.labels:
             labels = np.concatenate(self.labels)
@@ -65,12 +73,39 @@ class Record:
             numbers["error_after"] = float((after != labels).mean())
         return numbers
 
-    def histogram(self, classes: NDArray[np.int64]) -> dict[str, int]:
+    def histogram(self, predictions: Predictions) -> dict[str, int]:
         """Return how often each class was answered."""
-        counts = np.bincount(classes, minlength=len(self.class_names))
+        counts = np.bincount(np.concatenate(predictions.classes), minlength=len(self.class_names))
         return dict(zip(self.class_names, counts.tolist(), strict=True))
 
+    def write(self, stream: Stream, path: Path) -> None:
+        """Write every image's answer, in the stream's order; the ending of the file's name chooses the format."""
+        if path.suffix == ".parquet":
+            return self._write_parquet(stream, path)
+        with atomic_write(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(COLUMNS)
+            writer.writerows(self._rows(stream))
 
-def names_of(classes: int, known: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return the classes' names, or their numbers where the names are not known or not these."""
-    return known if known and len(known) == classes else tuple(str(i) for i in range(classes))
+    def _rows(self, stream: Stream) -> Iterator[tuple[object, ...]]:
+        after, before = self.after, np.concatenate(self.before.classes)
+        classes, sure, spread = (np.concatenate(part) for part in (after.classes, after.confidences, after.entropies))
+        labels = np.concatenate(self.labels) if self.labels else None
+        for i, answer in enumerate(classes.tolist()):
+            label = "" if labels is None else int(labels[i])
+            name = self.class_names[answer]
+            yield stream.where(i), answer, name, f"{sure[i]:.6f}", f"{spread[i]:.6f}", int(before[i]), label
+
+    def _write_parquet(self, stream: Stream, path: Path) -> None:
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ModuleNotFoundError as missing:
+            raise ModuleNotFoundError("Parquet needs pyarrow: pip install 'tent-tta[parquet]', or use csv") from missing
+        columns = dict(zip(COLUMNS, map(list, zip(*self._rows(stream), strict=True)), strict=True))
+        for name in ("confidence", "entropy"):
+            columns[name] = [float(value) for value in columns[name]]
+        if not self.labels:
+            columns["label"] = [None] * len(columns["file"])
+        with atomic_write(path) as partial:
+            pyarrow.parquet.write_table(pyarrow.table(columns), partial)

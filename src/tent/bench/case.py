@@ -5,16 +5,28 @@ changed default, or a field that is renamed, would orphan all results on record.
 """
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any, cast
 
-from tent.bench.execute.methods import METHODS
-from tent.bench.frozen import Frozen, canonical, plain
+from tent import methods
+from tent.bench.frozen_json import Frozen, canonical_json, check_types, to_plain
+from tent.data import order
+from tent.method import Method
+from tent.tasks import TASKS, Task
+from tent.tasks.oracle import Oracle
 
-WHEN = ("online", "offline", "episodic")
-CHOSEN = "chosen"  # in a note: how options were chosen, by the option's name
-OUTCOME = "errors"  # in a choice: what was found; it is not there before
+METHODS: dict[str, type[Method]] = {**methods.METHODS, "oracle": Oracle}  # the library's, and a bound for them
+WHEN = ("online", "offline")
+RESET = ("never", "domain", "batch")
+DOMAINS = re.compile(r"sequence|mixed|recurring:[1-9]\d*")
+USER_FILE = re.compile(r"(.+\.py):\w+")  # a model or a method of the user's own
+
+
+def find_method(name: str) -> type[Method]:
+    """Return the class of a method that a case may name."""
+    return METHODS[name] if name in METHODS else methods.find(name)
 
 
 @dataclass(frozen=True)
@@ -30,20 +42,22 @@ class Data:
     sha256: str = ""  # pinned when it is run
 
     def __post_init__(self) -> None:
-        if self.part is not None:
-            first, end = self.part
-            if not 0 <= first < end:
-                raise ValueError(f"part {self.part}: give the first image and the one after the last")
-            object.__setattr__(self, "part", (first, end))
+        if isinstance(self.part, list):
+            object.__setattr__(self, "part", tuple(self.part))
+        check_types(self)
+        if self.part is not None and not 0 <= self.part[0] < self.part[1]:
+            raise ValueError(f"part {self.part}: give the first image and the one after the last")
+
+    @property
+    def label(self) -> str:
+        """The domain in a few words."""
+        return " ".join(
+            str(each) for each in (self.name, self.corruption, self.severity, self.part) if each is not None
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the plain form, without what is at its default."""
-        return _written(self)
-
-    @staticmethod
-    def from_json(read: Mapping[str, Any]) -> "Data":
-        """Return the data of a plain form."""
-        return Data(**read)
+        return _plain_form(self)
 
 
 @dataclass(frozen=True)
@@ -51,8 +65,8 @@ class Case:
     """One run, and everything that decides its numbers."""
 
     model: str  # a name of the zoo
-    data: Data
-    method: str  # a name in METHODS
+    data: tuple[Data, ...]  # the stream's domains
+    method: str  # a name in METHODS, or FILE.py:Class
     options: Mapping[str, Any] = field(default_factory=Frozen)  # the method's own
     select: str | None = None  # None, here and below: the method's own choice
     stats: str | None = None
@@ -60,72 +74,117 @@ class Case:
     lr: float | None = None
     momentum: float | None = None
     steps: int = 1
-    answers: str = "before"
+    answers: str | None = None
     when: str = "online"
     epochs: int = 1  # online: passes without a reset, the last of which is counted; offline: passes before the answers
     fit: Data | None = None  # learn from this, offline, and answer on `data`
     batch_size: int = 128
     seed: int = 0
-    images: int | None = None  # the first so many of the shuffled order
-    note: Mapping[str, Any] = field(default_factory=Frozen)  # how an option was chosen: on what, from what, by what
+    images: int | None = None  # the first so many of each domain's order
+    order: str = "shuffled"  # or stored, sorted (by class), correlated:CONCENTRATION
+    domains: str = "sequence"  # or mixed, recurring:TIMES
+    reset: str = "never"  # or before every domain, before every batch
+    task: str = "classification"  # a name in tent.tasks.TASKS
+    choose: Mapping[str, str] = field(default_factory=Frozen)  # options still to be chosen, each by a suite's rule
     weights: str = ""  # pinned when it is run: the fingerprint of the model
+    code: Mapping[str, str] = field(default_factory=Frozen)  # and the hashes of the user's own files, by what they hold
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "options", Frozen(self.options))
-        object.__setattr__(self, "note", Frozen(self.note))
-        if self.method not in METHODS:
-            raise ValueError(f"no method {self.method!r}; there are {', '.join(METHODS)}")
-        if self.when not in WHEN:
-            raise ValueError(f"when {self.when!r}: choose from {', '.join(WHEN)}")
-        if self.fit is not None and self.when != "offline":
-            raise ValueError(f"a case that learns from other data than it answers on is offline, not {self.when}")
-        if self.when == "episodic" and self.epochs != 1:
-            raise ValueError(f"epochs {self.epochs}: an episodic case forgets every batch, so one pass is all it makes")
-        for name in ("epochs", "steps", "batch_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} {getattr(self, name)}: give 1 or more")
-        if self.images is not None and self.images < 1:
-            raise ValueError(f"images {self.images}: give 1 or more, or None for all")
+        for name in ("options", "choose", "code"):
+            if isinstance(given := getattr(self, name), Mapping):
+                object.__setattr__(self, name, Frozen(given))
+        if isinstance(self.data, Data | list):
+            object.__setattr__(self, "data", tuple(self.data) if isinstance(self.data, list) else (self.data,))
+        check_types(self)
+        _check_words(self)
+        _check_numbers(self)
 
     def to_json(self) -> dict[str, Any]:
         """Return the plain form, without what is at its default."""
-        return _written(self)
+        return _plain_form(self)
 
     @staticmethod
     def from_json(read: Mapping[str, Any]) -> "Case":
         """Return the case of a plain form."""
-        data, fit = Data.from_json(read["data"]), read.get("fit")
-        return Case(**{**read, "data": data, "fit": None if fit is None else Data.from_json(fit)})
+        data, fit = tuple(Data(**each) for each in read["data"]), read.get("fit")
+        return Case(**{**read, "data": data, "fit": None if fit is None else Data(**fit)})
 
     def key(self) -> str:
         """Return the hash that names this case, the same in every process."""
-        return hashlib.sha256(canonical(self.to_json()).encode()).hexdigest()
+        return hashlib.sha256(canonical_json(self.to_json()).encode()).hexdigest()
 
-    def pinned(self, weights: str, sha256: str, fit: str = "") -> "Case":
-        """Return the case tied to the hashes of a model's state, of its data and of what it learns from."""
+    def pin(self, weights: str, data: Sequence[str], fit: str = "", code: Mapping[str, str] | None = None) -> "Case":
+        """Return the case tied to the hashes of its model, its domains, what it learns from, and the user's files."""
+        domains = tuple(replace(each, sha256=own) for each, own in zip(self.data, data, strict=True))
         learnt = None if self.fit is None else replace(self.fit, sha256=fit)
-        return replace(self, weights=weights, data=replace(self.data, sha256=sha256), fit=learnt)
+        return replace(self, weights=weights, data=domains, fit=learnt, code=code or {})
 
-    def unpinned(self) -> "Case":
-        """Return the case as a suite names it: without hashes, and with what was chosen by a rule not chosen yet."""
-        chosen = self.note.get(CHOSEN, {})
-        options = {name: value for name, value in self.options.items() if name not in chosen}
-        open_ = {name: {k: v for k, v in how.items() if k != OUTCOME} for name, how in chosen.items()}
-        note = {**self.note, CHOSEN: open_} if chosen else self.note
-        return replace(self.pinned("", ""), options=options, note=note)
+    def unpin(self) -> "Case":
+        """Return the case as a suite names it: without hashes."""
+        return self.pin("", [""] * len(self.data))
+
+    def decide(self, option: str, value: Any) -> "Case":
+        """Return the case with an option that has been chosen."""
+        left = {name: rule for name, rule in self.choose.items() if name != option}
+        return replace(self, options={**self.options, option: value}, choose=left)
+
+    def undecide(self, rules: Mapping[str, str]) -> "Case":
+        """Return the case with these options left to the rules that chose them."""
+        options = {name: value for name, value in self.options.items() if name not in rules}
+        return replace(self, options=options, choose={**self.choose, **rules})
 
     @property
-    def undecided(self) -> tuple[str, ...]:
-        """The options that a rule has still to choose."""
-        return tuple(name for name in self.note.get(CHOSEN, {}) if name not in self.options)
+    def task_type(self) -> type[Task]:
+        """The class of its task, which knows the primary metric and its direction."""
+        return cast("type[Task]", TASKS[self.task])
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The user's own files that the case names, by what is in them."""
+        found = {what: USER_FILE.fullmatch(getattr(self, what)) for what in ("model", "method")}
+        return {what: match[1] for what, match in found.items() if match}
 
 
-def _written(described: Data | Case) -> dict[str, Any]:
-    empty = Data("") if isinstance(described, Data) else Case("", Data(""), "source")
-    kept = {each.name: getattr(described, each.name) for each in fields(described)}
-    required = ("name",) if isinstance(described, Data) else ("model", "data", "method")
-    return {
-        name: value.to_json() if isinstance(value, Data) else plain(value)
-        for name, value in kept.items()
-        if name in required or value != getattr(empty, name)
-    }
+def _plain_form(described: Data | Case) -> dict[str, Any]:
+    form: dict[str, Any] = {}
+    for each in fields(described):
+        value = getattr(described, each.name)
+        default = each.default if each.default_factory is MISSING else each.default_factory()
+        if value != default:
+            form[each.name] = _plain_value(value)
+    return form
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, Data):
+        return value.to_json()
+    return [_plain_value(each) for each in value] if isinstance(value, tuple) else to_plain(value)
+
+
+def _check_words(case: Case) -> None:
+    if case.method not in METHODS and "method" not in case.files:
+        raise ValueError(f"no method {case.method!r}; there are {', '.join(METHODS)}, and FILE.py:Class for your own")
+    for name, words in (("when", WHEN), ("reset", RESET), ("task", TASKS)):
+        if getattr(case, name) not in words:
+            raise ValueError(f"{name} {getattr(case, name)!r}: choose from {', '.join(words)}")
+    order.named(case.order)
+    if not DOMAINS.fullmatch(case.domains):
+        raise ValueError(f"domains {case.domains!r}: choose from sequence, mixed, recurring:TIMES")
+    if case.fit is not None and case.when != "offline":
+        raise ValueError(f"a case that learns from other data than it answers on is offline, not {case.when}")
+    if case.reset != "never" and case.when == "offline":
+        raise ValueError(f"reset {case.reset!r}: an offline case learns everything before it answers; use never")
+    if case.reset == "batch" and case.epochs != 1:
+        raise ValueError(f"epochs {case.epochs}: a case that is reset before every batch makes one pass")
+
+
+def _check_numbers(case: Case) -> None:
+    if not case.data:
+        raise ValueError("data: give at least one domain")
+    for name in ("epochs", "steps", "batch_size"):
+        if getattr(case, name) < 1:
+            raise ValueError(f"{name} {getattr(case, name)}: give 1 or more")
+    if case.order != "shuffled" and any(each.part for each in (*case.data, case.fit) if each):
+        raise ValueError(f"order {case.order!r}: a part of a set is taken, and comes, in its shuffled order")
+    if case.images is not None and case.images < 1:
+        raise ValueError(f"images {case.images}: give 1 or more, or None for all")

@@ -1,12 +1,10 @@
-"""The published figures of Tent (ICLR 2021), error in percent, each with the place in the paper it is printed in."""
+"""The published numbers of Tent (ICLR 2021), in the unit of each suite's metric, with the place they are printed in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-MEAN = "mean"  # the column of a figure that the paper gives as a mean over the columns
+MEAN = "mean"  # the column of a number that the paper gives as a mean over the columns
 CITATION = "Wang et al., Tent: Fully Test-Time Adaptation by Entropy Minimization, ICLR 2021"
-
-Figures = Mapping[str, Mapping[str, float]]  # row -> column -> percent
 
 
 @dataclass(frozen=True)
@@ -14,7 +12,7 @@ class Published:
     """What one place of the paper says of one suite."""
 
     where: str
-    figures: Figures
+    values: Mapping[str, Mapping[str, float]]  # row -> column -> number
     note: str = ""  # in what the paper's setting differs from the suite's
 
 
@@ -66,9 +64,9 @@ def published(suite: str) -> tuple[Published, ...]:
     return PAPER.get(suite, ())
 
 
-def figure(suite: str, row: str, column: str) -> float | None:
-    """Return the paper's figure of one cell, where there is one."""
+def published_value(suite: str, row: str, column: str) -> float | None:
+    """Return the paper's number of one cell, where there is one."""
     for part in published(suite):
-        if column in part.figures.get(row, {}):
-            return part.figures[row][column]
+        if column in part.values.get(row, {}):
+            return part.values[row][column]
     return None

@@ -13,6 +13,8 @@ from tent.files import atomic_write, lock
 
 LOCKS = ".locks"
 NAME = re.compile(r"[0-9a-f]{24}\.json")
+# what reading a file of any content may raise: no JSON, too deep, wrong types, a field that is missing or unknown
+DAMAGE = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
 
 
 def say(line: str) -> None:
@@ -39,13 +41,14 @@ class Store:
         return self._read(self.path(case))
 
     def put(self, result: Result) -> None:
-        """Keep a result; a failure of the same case from before its hashes were known goes."""
+        """Keep a result; a failure of the same case from before its hashes or options were known goes."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with atomic_write(path := self.path(result.case)) as beside:
             text = json.dumps(result.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
-            beside.write_text(_folded(text) + "\n", encoding="utf-8")
-        if (early := self.path(result.case.unpinned())) != path:
-            early.unlink(missing_ok=True)
+            beside.write_text(_fold_lists(text) + "\n", encoding="utf-8")
+        for case in result.suite_cases:
+            if (early := self.path(case)) != path:
+                early.unlink(missing_ok=True)
 
     def all(self) -> list[Result]:
         """Return every whole result, in the order of their names."""
@@ -54,9 +57,9 @@ class Store:
 
     def lock(self, case: Case) -> AbstractContextManager[None]:
         """Keep every other process from running this case."""
-        return self._alone(self.path(case))
+        return self._lock_file(self.path(case))
 
-    def _alone(self, path: Path) -> AbstractContextManager[None]:
+    def _lock_file(self, path: Path) -> AbstractContextManager[None]:
         locks = self.folder / LOCKS
         if not (ignore := locks / ".gitignore").is_file():
             locks.mkdir(parents=True, exist_ok=True)
@@ -65,28 +68,28 @@ class Store:
 
     def _read(self, path: Path) -> Result | None:
         try:
-            return _whole(path)
+            return _read_file(path)
         except FileNotFoundError:
             return None
-        except (ValueError, TypeError, KeyError, AttributeError) as problem:
+        except DAMAGE as problem:
             self._set_aside(path, problem)
             return None
 
     def _set_aside(self, path: Path, problem: Exception) -> None:
         try:
-            with self._alone(path):
-                _whole(path)  # who held the lock may have mended it meanwhile
+            with self._lock_file(path):
+                _read_file(path)  # who held the lock may have mended it meanwhile
         except BlockingIOError:
             return  # someone is running it again, and will replace it
         except FileNotFoundError:
             return
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except DAMAGE:
             aside = path.with_name(f"{path.name}.damaged")
             path.replace(aside)
             self.report(f"{path.name} is damaged ({' '.join(str(problem).split())[:100]}); set aside as {aside.name}")
 
 
-def _whole(path: Path) -> Result:
+def _read_file(path: Path) -> Result:
     read = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(read, dict):
         raise ValueError("not a result")
@@ -96,7 +99,7 @@ def _whole(path: Path) -> Result:
     return result
 
 
-def _folded(text: str) -> str:
+def _fold_lists(text: str) -> str:
     """Put each list of numbers on one line."""
     lines: list[str] = []
     depth = 0

@@ -2,8 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from tent.bench.case import Case
+from tent.bench.case import METHODS, Case
+from tent.bench.frozen_json import to_plain
+from tent.bench.result import Result
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,31 @@ class Choice:
     """An option that is chosen by running cases on data that the table does not have."""
 
     option: str
+    suite: str  # that shows the candidates; the name by which cases leave the option to this choice
     cells: Callable[[int | None], list[Cell]]  # images limit -> one cell a candidate and column; the row is its name
+    how: Mapping[str, Any] = field(default_factory=dict)  # in words, for the results' provenance
+
+    def decide(self, cells: Sequence[Cell], results: Mapping[Case, Result]) -> tuple[Any, dict[str, Any]]:
+        """Return the value of the best mean of the task's metric, the first in a tie, and how it was chosen.
+
+        Args:
+            cells: the candidates, pinned.
+            results: of the candidates' cells, by their case.
+        """
+        errors: dict[str, list[float]] = {}
+        values: dict[str, Any] = {}
+        for cell in cells:
+            result = results.get(cell.case)
+            if result is None or result.error is not None:
+                why = result.error if result else "it was not run"
+                raise ValueError(f"{self.option} could not be chosen: {cell.row} on {cell.column} failed ({why})")
+            value = cell.case.options[self.option]
+            values.setdefault(f"{value:g}", value)
+            errors.setdefault(f"{value:g}", []).append(result.metrics[cell.case.task_type.primary])
+        means = {name: sum(each) / len(each) for name, each in errors.items()}
+        sign = -1 if cells[0].case.task_type.higher_is_better else 1
+        best = min(means, key=lambda name: sign * means[name])
+        return values[best], to_plain({"suite": self.suite, **self.how, "errors": means})
 
 
 @dataclass(frozen=True)
@@ -39,7 +66,7 @@ class Suite:
     def with_model(self, model: str) -> "Suite":
         """Return the same table of another model."""
 
-        def renamed(cells: list[Cell]) -> list[Cell]:
+        def rename(cells: list[Cell]) -> list[Cell]:
             return [
                 replace(cell, case=replace(cell.case, model=model)) if cell.case.model == self.model else cell
                 for cell in cells
@@ -48,8 +75,30 @@ class Suite:
         choice = self.choice
         if choice is not None:
             candidates = choice.cells
-            choice = replace(choice, cells=lambda limit: renamed(candidates(limit)))
-        return replace(self, model=model, cells=lambda seeds, limit: renamed(self.cells(seeds, limit)), choice=choice)
+            choice = replace(choice, cells=lambda limit: rename(candidates(limit)))
+        return replace(self, model=model, cells=lambda seeds, limit: rename(self.cells(seeds, limit)), choice=choice)
+
+    def with_method(self, method: str) -> "Suite":
+        """Return the table with a row of another method, in its own settings, beside each of Tent's plain rows."""
+        name = METHODS[method].__name__ if method in METHODS else method.rpartition(":")[2]  # its file is not loaded
+        # as the table has it by severity or half; where it has no plain Tent, its offline one
+        beside = [row for row in self.rows if row.split(",")[0] == "Tent"]
+        beside = beside or [row for row in self.rows if row.split(",")[0] == "Tent offline"]
+        added = {row: row.replace("Tent", name, 1) for row in beside}
+        if not added:
+            raise ValueError(f"{self.name} has no row of Tent, which {method} would stand beside")
+        if taken := set(added.values()) & set(self.rows):
+            raise ValueError(f"{self.name} has a row {min(taken)} already")
+
+        def put(case: Case) -> Case:
+            return replace(case, method=method, optimizer=None, lr=None, momentum=None)
+
+        def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
+            own = self.cells(seeds, limit)
+            return [*own, *(Cell(added[c.row], c.column, put(c.case)) for c in own if c.row in added)]
+
+        rows = tuple(each for row in self.rows for each in (row, added.get(row)) if each is not None)
+        return replace(self, rows=rows, cells=cells)
 
 
 def grid(rows: Sequence[tuple[str, Case]], columns: Sequence[tuple[str, Callable[[Case], Case]]]) -> list[Cell]:

@@ -11,12 +11,16 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from tent.bench.schedule.board import Board
+    from tent.bench.suite import Suite
 
 SEEDS = "Seeds of the stream's order, with commas."
 WORKERS = "Processes; the machine's threads are divided among them."
 LIMIT = "Only the first so many images of each stream: another protocol, kept apart."
 DRY = "Say what would run, and how long it should take from what the store has measured."
 MODEL = "A model of the zoo in place of the suite's own."
+METHOD = (
+    "Add a row of this method, in its own settings, beside Tent's: FILE.py:Class of your own, or a name such as bn."
+)
 
 
 def bench(
@@ -28,27 +32,40 @@ def bench(
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY)] = False,
     model: Annotated[str | None, typer.Option(help=MODEL)] = None,
     weights: Annotated[Path | None, typer.Option(help="Weights in place of that model's own.")] = None,
+    method: Annotated[str | None, typer.Option(help=METHOD)] = None,
 ) -> None:
     """Run a suite: what is done is skipped, a run that was killed goes on, a case that fails does not stop the rest."""
     from tent.bench.schedule.board import Board
-    from tent.bench.schedule.plan import plan
+    from tent.bench.schedule.plan import make_plan
     from tent.bench.store import Store
-    from tent.bench.suites import named
 
     if suite is None:
-        listed()
+        print_suites()
         return
-    chosen = named(suite).with_model(model) if model else named(suite)
-    board = Board(plan(chosen, numbers(seeds), limit, None if weights is None else str(weights)), Store(store), workers)
+    chosen = find_suite(suite, model, method)
+    plan = make_plan(chosen, parse_seeds(seeds), limit, None if weights is None else str(weights))
+    board = Board(plan, Store(store), workers)
     if dry_run:
-        foretold(board)
+        print_forecast(board)
         return
-    worked(board, suite)
+    run_jobs(board, suite)
     if board.failed:
         raise typer.Exit(1)
 
 
-def listed() -> None:
+def find_suite(name: str, model: str | None, method: str | None) -> "Suite":
+    """Return a suite with the model and the added method that were asked for."""
+    from tent.bench.case import find_method
+    from tent.bench.suites import named
+
+    suite = named(name).with_model(model) if model else named(name)
+    if not method:
+        return suite
+    find_method(method)  # which says what is wrong with it
+    return suite.with_method(method)
+
+
+def print_suites() -> None:
     """Print the suites."""
     from tent.bench.suites import SUITES
 
@@ -58,33 +75,33 @@ def listed() -> None:
     Console().print(table)
 
 
-def worked(board: "Board", name: str) -> None:
+def run_jobs(board: "Board", name: str) -> None:
     """Run what is to do, showing it, and sum it up in a line."""
-    from tent.bench.render.view import Lines, live
     from tent.bench.schedule.workers import work
+    from tent.cli.bench_view import Lines, live
 
-    shown = live(board) if sys.stderr.isatty() else nullcontext(Lines())
+    view = live(board) if sys.stderr.isatty() else nullcontext(Lines())
     try:
-        with shown as notice:
+        with view as notice:
             work(board, notice)
     except KeyboardInterrupt:
-        print(f"tent: stopped; {_sum(board)}; the same command goes on from here", file=sys.stderr)
+        print(f"tent: stopped; {_summary(board)}; the same command goes on from here", file=sys.stderr)
         raise typer.Exit(130) from None
-    print(f"{name}: {_sum(board)}, in {board.store.folder}")
-    for task, why in board.failed[:3]:
-        print(f"tent: {task.label} failed: {why}", file=sys.stderr)
-    _waiting(board)
+    print(f"{name}: {_summary(board)}, in {board.store.folder}")
+    for job, why in board.failed[:3]:
+        print(f"tent: {job.label} failed: {why}", file=sys.stderr)
+    _print_untrained(board)
 
 
-def foretold(board: "Board") -> None:
+def print_forecast(board: "Board") -> None:
     """Print what would run, and how long it should take."""
-    from tent.bench.render.view import expected
+    from tent.cli.bench_view import forecast
 
-    Console().print(expected(board))
-    _waiting(board)
+    Console().print(forecast(board))
+    _print_untrained(board)
 
 
-def numbers(text: str) -> list[int]:
+def parse_seeds(text: str) -> list[int]:
     """Return the seeds, each once."""
     try:
         found = list(dict.fromkeys(int(part) for part in text.split(",")))
@@ -95,13 +112,13 @@ def numbers(text: str) -> list[int]:
     return found
 
 
-def _waiting(board: "Board") -> None:
-    from tent.bench.schedule.untrained import what_to_train
+def _print_untrained(board: "Board") -> None:
+    from tent.bench.schedule.plan import describe_untrained
 
     if board.plan.untrained:
-        print(f"tent: {what_to_train(board.plan.untrained)}", file=sys.stderr)
+        print(f"tent: {describe_untrained(board.plan.untrained)}", file=sys.stderr)
 
 
-def _sum(board: "Board") -> str:
+def _summary(board: "Board") -> str:
     failed = f", {len(board.failed)} failed" if board.failed else ""
     return f"{len(board.done) + board.before} of {board.total} cases done ({board.before} before){failed}"

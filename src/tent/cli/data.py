@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from tent.data.published import Progress as Report
+    from tent.data.sets.published import Progress as Report
 
 # the data room, and torch with it, is only imported by a command that is run: help stays quick
 app = typer.Typer(help="List, fetch and make sets of images.", no_args_is_help=False)
@@ -21,7 +21,8 @@ Root = Annotated[Path | None, typer.Option(help="The folder that holds the sets,
 @app.callback(invoke_without_command=True)
 def show(context: typer.Context, root: Root = None) -> None:
     """List the sets that are known, what of them is there, and how large they are."""
-    from tent.data import place, sets
+    from tent.data.data_folder import data_folder, folder_size
+    from tent.data.sets import catalog
 
     if context.invoked_subcommand is not None:
         if root is not None:
@@ -29,12 +30,12 @@ def show(context: typer.Context, root: Root = None) -> None:
                 f"--root {root} belongs after the command: tent data {context.invoked_subcommand} --root ..."
             )
         return
-    at = place.root(root)
+    at = data_folder(root)
     table = Table("name", "set", "classes", "there", "on disk", "to fetch", title=f"sets in {at}")
-    for known in sets.known().values():
+    for known in catalog.known_sets().values():
         folder = known.path(at)
-        there = known.there(folder)
-        size, whole = place.size(folder) if there else (0, True)
+        there = known.pieces_in(folder)
+        size, whole = folder_size(folder) if there else (0, True)
         on_disk = ("" if whole else "over ") + (_amount(size) if there else "")
         fetch = _amount(known.bytes) if known.bytes else "size unknown"
         table.add_row(known.name, known.title, str(known.classes), _pieces(there), on_disk, fetch)
@@ -53,10 +54,11 @@ def get_command(
 
     Without a network, it says which files to put where; run it again and it takes them from there.
     """
-    from tent.data import place, sets
-    from tent.data.fetch.get import downloads, get
+    from tent.data.data_folder import data_folder
+    from tent.data.fetch.get import download_folder, get
+    from tent.data.sets import catalog
 
-    known, at = sets.named(name), place.root(root)
+    known, at = catalog.get_set(name), data_folder(root)
     with _bar() as report:
         brought = get(known, at, only or (), progress=report, keep=keep)
     if brought:
@@ -64,7 +66,7 @@ def get_command(
     else:
         typer.echo(f"{known.name}: already there, in {known.path(at)}")
     if keep and brought:
-        typer.echo(f"the published files are kept in {downloads(known, at)}")
+        typer.echo(f"the published files are kept in {download_folder(known, at)}")
 
 
 @app.command("make")
@@ -79,12 +81,13 @@ def make_command(
 ) -> None:
     """Make the corruption benchmark from the clean test images, in the published layout.
 
-    What is whole is left alone, so a run that was stopped goes on where it was.
+    What is whole is left alone, so a run that was stopped continues where it was.
     """
-    from tent.data import place, sets
+    from tent.data.data_folder import data_folder
     from tent.data.make import make
+    from tent.data.sets import catalog
 
-    known, at = sets.named(name), place.root(root)
+    known, at = catalog.get_set(name), data_folder(root)
     with _bar() as report:
         made = make(
             known,

@@ -7,27 +7,27 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tent.cli.choices import tracked
+from tent.cli.choices import track
 
 
 def demo(
     every: Annotated[bool, typer.Option("--all", help="All fifteen types of corruption, not five.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the corruptions and of the stream's order.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the corruptions and of the stream's order.", min=0)] = 0,
     out: Annotated[Path, typer.Option(help="Where the picture is written.")] = Path("demo.png"),
 ) -> None:
     """Corrupt 2,000 images that ship with the package, and adapt a model that does too: source, BN and Tent."""
-    from tent.apps.demo import METHODS, types_of
+    from tent.apps.demo import METHODS, corruption_types
     from tent.apps.demo import demo as run
-    from tent.apps.poster import poster
+    from tent.apps.poster import draw_poster
 
     if not out.absolute().parent.is_dir():
-        raise FileNotFoundError(f"{out}: its folder is not there; make it first")
-    shown = run(tracked, seed, types_of(every))
-    table = Table("error (%)", *METHODS, caption=shown.protocol)
-    for kind in shown.labels:
-        table.add_row(kind.replace("_", " "), *(f"{100 * shown.error(name, kind):.1f}" for name in METHODS))
+        raise FileNotFoundError(f"{out}: its folder does not exist; create it first")
+    found = run(track, seed, corruption_types(every))
+    table = Table("error (%)", *METHODS, caption=found.protocol)
+    for kind in found.types:
+        table.add_row(kind.replace("_", " "), *(f"{100 * found.error(name, kind):.1f}" for name in METHODS))
     table.add_section()
-    table.add_row("mean", *(f"{100 * shown.mean(name):.1f}" for name in METHODS))
-    poster(shown, out.absolute())
+    table.add_row("mean", *(f"{100 * found.mean(name):.1f}" for name in METHODS))
+    draw_poster(found, out.absolute())
     Console().print(table)
     typer.echo(f"the picture: {out}")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tent.cli.table import Limit, Model, Seeds, Store, Suite, Weights, asked, found
+from tent.cli.table import Limit, Method, Model, Seeds, Store, Suite, Weights, load_grid
 
 
 def plot(
@@ -16,10 +16,11 @@ def plot(
     weights: Weights = None,
     limit: Limit = None,
     model: Model = None,
+    method: Method = None,
 ) -> None:
-    """Draw a suite's results, error by column and against compute, as PNG and SVG; no model is run."""
-    grid = found(suite, store, asked(seeds, weights, limit, model))
-    from tent.bench.render.plot import plot as draw
+    """Draw a suite's results, by column and against compute, as PNG and SVG; no model is run."""
+    from tent.bench.render.figures.plot import plot as draw
 
+    grid = load_grid(suite, store, seeds=seeds, weights=weights, limit=limit, model=model, method=method)
     for path in draw(grid, out):
         typer.echo(f"written: {path}")

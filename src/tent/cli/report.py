@@ -14,21 +14,21 @@ def report(
     weights: Weights = None,
 ) -> None:
     """Write one self-contained HTML page with all tables and figures of a store; no model is run."""
-    from tent.bench.read.reading import grids, opened
-    from tent.bench.render.report import report as page
+    from tent.bench.read.query import open_results, read_grids
+    from tent.bench.render.report import render_report
     from tent.bench.suites import SUITES
     from tent.files import atomic_write
 
     if not out.absolute().parent.is_dir():
-        raise FileNotFoundError(f"{out}: its folder is not there; make it first")
-    results, alerts = opened(store)
-    for line in alerts:
+        raise FileNotFoundError(f"{out}: its folder does not exist; create it first")
+    results, warnings = open_results(store)
+    for line in warnings:
         typer.echo(f"tent: {line}", err=True)
-    found = grids(SUITES.values(), results, tuple(weights or ()))
-    if not found:
+    grids = read_grids(SUITES.values(), results, tuple(weights or ()))
+    if not grids:
         raise ValueError(f"the {len(results)} results in {store} are of no suite; run one, such as: tent bench digits")
-    text = page(found, alerts)
-    with atomic_write(out.absolute()) as beside:
-        beside.write_text(text, encoding="utf-8", newline="\n")
-    tables = f"{len(found)} table{'s' if len(found) > 1 else ''}"
-    typer.echo(f"{out}: {tables} of {', '.join(dict.fromkeys(grid.name for grid in found))}")
+    page = render_report(grids, warnings)
+    with atomic_write(out.absolute()) as partial:
+        partial.write_text(page, encoding="utf-8", newline="\n")
+    tables = f"{len(grids)} table{'s' if len(grids) > 1 else ''}"
+    typer.echo(f"{out}: {tables} of {', '.join(dict.fromkeys(grid.name for grid in grids))}")

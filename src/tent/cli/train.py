@@ -7,11 +7,10 @@ import torch
 import typer
 
 from tent.models import NETWORKS
-from tent.models.carded import home_of
+from tent.models.cards import training_folder
 from tent.train import Recipe, train
-from tent.train.baseline import BASELINES, name_of, network_of, objective_of
-from tent.train.recipe import best_precision, mirrored
-from tent.train.schedule import SCHEDULES
+from tent.train.baseline import BASELINES, choose_network, make_objective, model_name
+from tent.train.recipe import SCHEDULES, best_precision, may_flip
 
 
 def command(
@@ -22,7 +21,7 @@ def command(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for weights and card; a run that was killed there goes on.",
+            help="Folder for weights and card; a run that was killed there continues.",
             show_default="models/METHOD-SOURCE[-TARGET] in the data folder; none for method source",
         ),
     ] = None,
@@ -59,10 +58,10 @@ def command(
     ] = None,
     every: Annotated[float, typer.Option(help="Seconds between checkpoints inside an epoch.")] = 60.0,
 ) -> None:
-    """Train a model on a labelled set; a run that was killed goes on, to the same bits."""
-    place, objective = chosen(device), objective_of(method)
+    """Train a model on a labelled set; a run that was killed continues, to the same bits."""
+    place, objective = find_device(device), make_objective(method)
     recipe = Recipe(
-        model=network_of(method, model),
+        model=choose_network(method, model),
         data=data,
         epochs=epochs,
         seed=seed,
@@ -74,27 +73,27 @@ def command(
         rise=rise,
         hold=hold,
         crop=crop,
-        flip=mirrored(data) if flip is None else flip,
+        flip=may_flip(data) if flip is None else flip,
         precision=precision or best_precision(place),
         size=size,
         target=target,
     )
-    folder = out or folder_of(method, recipe)
+    folder = out or default_folder(method, recipe)
     card = train(recipe, folder, objective=objective, start=start, device=place, every=every)
     on_target = f", {card['target_error']:.2%} on {card['target_test_set']}" if "target_error" in card else ""
     errors = f"error {card['test_error']:.2%} on {card['test_set']}{on_target}"
     print(f"{folder}: {errors}, {card['seconds']:.0f} s of training")
 
 
-def folder_of(method: str, recipe: Recipe) -> Path:
-    """The folder of a baseline's model, where none is named: among the models in the data folder."""
+def default_folder(method: str, recipe: Recipe) -> Path:
+    """Return the folder of a baseline's model, where none is named: among the models in the data folder."""
     if method == "source":
         raise ValueError("no folder for the weights; name one with --out FOLDER")
-    return home_of(name_of(method, recipe.data, recipe.target, recipe.model))
+    return training_folder(model_name(method, recipe.data, recipe.target, recipe.model))
 
 
-def chosen(device: str | None) -> torch.device:
-    """The device to train on."""
+def find_device(device: str | None) -> torch.device:
+    """Return the device to train on."""
     name = device or ("cuda" if torch.cuda.is_available() else "cpu")
     if name not in ("cpu", "cuda") or (name == "cuda" and not torch.cuda.is_available()):
         raise ValueError(f"no device {name!r} here; choose cpu" + (" or cuda" if torch.cuda.is_available() else ""))

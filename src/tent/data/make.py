@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 
 import tent
-from tent.data.arrays import open_array, open_pixels
-from tent.data.images import Labels
-from tent.data.place import alone, new_array, save_array, save_text
-from tent.data.published import Progress, Set, silent
-from tent.data.sets import named
+from tent.data.data_folder import lock_set
+from tent.data.sets.arrays import new_array, open_array, open_pixels, save_array, save_text
+from tent.data.sets.catalog import get_set
+from tent.data.sets.images import Labels
+from tent.data.sets.published import Progress, Set, silent
 from tent.files import partial_path
 
 SEVERITIES = (1, 2, 3, 4, 5)
-CHUNK = 500  # images a task: few enough for steady progress, enough to be worth a worker
+CHUNK = 500  # images at a time: few enough for steady progress, enough to be worth a worker
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Task:
+class Chunk:
     """A run of clean images, and the first row that their corruption fills."""
 
     job: Job
@@ -50,7 +50,7 @@ class Task:
     row: int
 
 
-Work = Callable[[list[Task]], Iterator[int]]
+Work = Callable[[list[Chunk]], Iterator[int]]
 
 
 def make(
@@ -76,14 +76,14 @@ def make(
         raise ValueError(f"{known.name} is not made here; cifar10-c and cifar100-c are")
     if workers < 1:
         raise ValueError(f"workers {workers}: at least one process does the work")
-    types, severities = _types(types), _severities(severities)
-    clean, folder = named(known.made_from), known.path(root)
-    images = clean.open(clean, clean.path(root), "test", {})
+    types, severities = _check_types(types), _check_severities(severities)
+    clean, folder = get_set(known.made_from), known.path(root)
+    images = clean.open(root, "test")
     source = clean.path(root) / "test_images.npy"
     groups = [SEVERITIES] if severities == SEVERITIES else [(severity,) for severity in severities]
-    with alone(folder):
+    with lock_set(folder):
         _save_labels(folder, images.labels)
-        jobs = [_job(folder, source, type_, group, seed, frost) for type_ in types for group in groups]
+        jobs = [_plan(folder, source, type_, group, seed, frost) for type_ in types for group in groups]
         return _run([job for job in jobs if not is_whole(job, len(images))], len(images), workers, progress)
 
 
@@ -103,26 +103,26 @@ def is_whole(job: Job, images: int) -> bool:
     return True
 
 
-def fill(task: Task) -> int:
-    """Corrupt one task's images into the file that is being made, and return how many they were."""
+def corrupt_chunk(chunk: Chunk) -> int:
+    """Corrupt one chunk's images into the file that is being made, and return how many they were."""
     from tent.data.corruptions import corrupt
 
-    clean = open_pixels(task.job.source, "fetch it again")[task.start : task.stop]
-    job = task.job
-    out = corrupt(np.array(clean), job.type, task.severity, seed=job.seed, start=task.start, frost=job.frost)
+    clean = open_pixels(chunk.job.source, "fetch it again")[chunk.start : chunk.stop]
+    job = chunk.job
+    out = corrupt(np.array(clean), job.type, chunk.severity, seed=job.seed, start=chunk.start, frost=job.frost)
     target = np.load(partial_path(job.file), mmap_mode="r+", allow_pickle=False)
-    target[task.row : task.row + len(clean)] = out
+    target[chunk.row : chunk.row + len(clean)] = out
     return len(clean)
 
 
-def _job(folder: Path, source: Path, type_: str, severities: tuple[int, ...], seed: int, frost: str | None) -> Job:
+def _plan(folder: Path, source: Path, type_: str, severities: tuple[int, ...], seed: int, frost: str | None) -> Job:
     name = f"{type_}.npy" if severities == SEVERITIES else f"{type_}_{severities[0]}.npy"
     return Job(folder / name, source, type_, severities, seed, frost if type_ == "frost" else None)
 
 
 def _run(jobs: list[Job], images: int, workers: int, progress: Progress) -> tuple[str, ...]:
     total, done = sum(len(job.severities) for job in jobs) * images, 0
-    with _crew(workers if jobs else 1) as work:
+    with _workers(workers if jobs else 1) as work:
         for job in jobs:
             done = _write(job, work, progress, done, total)
     return tuple(job.file.name for job in jobs)
@@ -131,7 +131,7 @@ def _run(jobs: list[Job], images: int, workers: int, progress: Progress) -> tupl
 def _write(job: Job, work: Work, progress: Progress, done: int, total: int) -> int:
     clean = open_pixels(job.source, "fetch it again")
     with new_array(job.file, (len(clean) * len(job.severities), *clean.shape[1:])):
-        for count in work(_tasks(job, len(clean))):
+        for count in work(_chunks(job, len(clean))):
             done += count
             progress(f"making {job.file.name}", done, total)
         # the card is there before the file is: a made file is never taken for the published one
@@ -140,22 +140,22 @@ def _write(job: Job, work: Work, progress: Progress, done: int, total: int) -> i
     return done
 
 
-def _tasks(job: Job, images: int) -> list[Task]:
+def _chunks(job: Job, images: int) -> list[Chunk]:
     return [
-        Task(job, severity, start, min(start + CHUNK, images), place * images + start)
+        Chunk(job, severity, start, min(start + CHUNK, images), place * images + start)
         for place, severity in enumerate(job.severities)
         for start in range(0, images, CHUNK)
     ]
 
 
 @contextmanager
-def _crew(workers: int) -> Iterator[Work]:
+def _workers(workers: int) -> Iterator[Work]:
     if workers == 1:
-        yield lambda tasks: map(fill, tasks)
+        yield lambda chunks: map(corrupt_chunk, chunks)
         return
     # spawned, not forked: torch's threads do not survive a fork
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _single_thread) as pool:
-        yield lambda tasks: pool.map(fill, tasks)
+        yield lambda chunks: pool.map(corrupt_chunk, chunks)
 
 
 def _single_thread() -> None:
@@ -164,7 +164,7 @@ def _single_thread() -> None:
     torch.set_num_threads(1)
 
 
-def _types(types: Sequence[str]) -> tuple[str, ...]:
+def _check_types(types: Sequence[str]) -> tuple[str, ...]:
     from tent.data.corruptions import BENCHMARK, HELD_OUT
 
     if strange := [type_ for type_ in types if type_ not in (*BENCHMARK, *HELD_OUT)]:
@@ -172,7 +172,7 @@ def _types(types: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(types)) or tuple(BENCHMARK)
 
 
-def _severities(severities: Sequence[int]) -> tuple[int, ...]:
+def _check_severities(severities: Sequence[int]) -> tuple[int, ...]:
     if strange := [severity for severity in severities if severity not in SEVERITIES]:
         raise ValueError(f"severity {strange[0]}: choose from 1 to 5")
     return tuple(sorted(set(severities))) or SEVERITIES

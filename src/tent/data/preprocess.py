@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from tent.data.images import Pixels
+from tent.data.sets.images import Pixels
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -68,10 +68,10 @@ class Preprocess:
     def shape(self, pixels: Pixels) -> Pixels:
         """Return one image (h, w, c) in colour, resized and cropped, still uint8."""
         if self.size is not None and (to := _target(self.size, pixels.shape[:2])) != pixels.shape[:2]:
-            pixels = _resized(pixels, to, self.interpolation)
+            pixels = _resize(pixels, to, self.interpolation)
         if self.crop is not None:
-            pixels = _centre(pixels, _pair(self.crop))
-        return colour(pixels)
+            pixels = _crop_centre(pixels, _pair(self.crop))
+        return to_colour(pixels)
 
     def scale(self, batch: Pixels) -> torch.Tensor:
         """Return a batch (n, h, w, 3) as float32 (n, 3, h, w): 0 to 1, less the mean, by the deviation."""
@@ -92,11 +92,11 @@ class Preprocess:
     def __call__(self, images: Pixels | Sequence[Pixels]) -> torch.Tensor:
         """Return float32 (n, 3, h, w) from a batch (n, h, w, c) or from single images (h, w, c)."""
         if isinstance(images, np.ndarray) and self.keeps(images.shape[1:3]):
-            return self.scale(colour(images))  # at once: image by image, small ones take twice as long
-        return self.scale(stacked([self.shape(image) for image in images]))
+            return self.scale(to_colour(images))  # at once: image by image, small ones take twice as long
+        return self.scale(stack([self.shape(image) for image in images]))
 
 
-def colour(pixels: Pixels) -> Pixels:
+def to_colour(pixels: Pixels) -> Pixels:
     """Return (..., 3): as it is, or the one channel repeated."""
     if pixels.shape[-1] == 3:
         return pixels
@@ -105,7 +105,7 @@ def colour(pixels: Pixels) -> Pixels:
     return np.repeat(pixels, 3, axis=-1)
 
 
-def stacked(images: Sequence[Pixels]) -> Pixels:
+def stack(images: Sequence[Pixels]) -> Pixels:
     """Return images of one size as one batch."""
     sizes = sorted({image.shape[:2] for image in images})
     if len(sizes) > 1:
@@ -116,7 +116,7 @@ def stacked(images: Sequence[Pixels]) -> Pixels:
     return np.stack(images)
 
 
-def imaging() -> Any:
+def pillow_image() -> Any:
     """Return Pillow's Image module, or say how to get it."""
     try:
         from PIL import Image
@@ -125,8 +125,8 @@ def imaging() -> Any:
     return Image
 
 
-def _resized(pixels: Pixels, to: tuple[int, int], interpolation: str) -> Pixels:
-    image_module = imaging()
+def _resize(pixels: Pixels, to: tuple[int, int], interpolation: str) -> Pixels:
+    image_module = pillow_image()
     grey = pixels.shape[2] == 1
     image: Image.Image = image_module.fromarray(pixels[..., 0] if grey else pixels)
     filter_ = image_module.Resampling[interpolation.upper()]
@@ -143,7 +143,7 @@ def _target(size: Size, now: tuple[int, ...]) -> tuple[int, int]:
     return int(size * height / width), size
 
 
-def _centre(pixels: Pixels, crop: tuple[int, int]) -> Pixels:
+def _crop_centre(pixels: Pixels, crop: tuple[int, int]) -> Pixels:
     height, width = pixels.shape[:2]
     if crop[0] > height or crop[1] > width:
         raise ValueError(f"a crop of {crop[0]}x{crop[1]} from an image of {height}x{width}; resize it larger first")

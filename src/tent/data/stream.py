@@ -1,48 +1,79 @@
-"""Ordered batches of images and labels: the same for every method, the same every time."""
+"""Ordered batches of inputs, labels and their domain: the same for every method, the same every time."""
 
+import copy
 from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from tent.data.images import Images
-from tent.data.preprocess import Preprocess, stacked
+from tent.data.order import Indices, Order, Shuffled
+from tent.data.preprocess import Preprocess, stack
+from tent.data.samples import Samples
+from tent.data.sets.images import Images
+from tent.engine.structures import list_tensors, map_tensors
 
-Batch = tuple[torch.Tensor, torch.Tensor | None]
-Order = NDArray[np.int64]
+MIXED = "mixed"  # the domain of a batch of a mixture
+
+
+class Source(NamedTuple):
+    """A set that a stream reads from."""
+
+    data: Images | Samples
+    preprocess: Preprocess
+    domain: str
+    mixed: bool = False  # whether its samples share batches with other sources'
+
+    def read(self, index: Indices) -> tuple[Any, Any]:
+        """Return the inputs and the labels at these places of the set."""
+        if isinstance(self.data, Samples):
+            return self.data.read(index)
+        if self.preprocess.keeps(self.data.extent):
+            x = self.preprocess(self.data.fetch(index))
+        else:
+            x = self.preprocess.scale(stack(list(self.data.fetch(index, self.preprocess.shape))))
+        y = self.data.targets(index)
+        if y is not None and y.ndim > 1 and self.preprocess.crop is not None:
+            raise ValueError(f"{self.data.name}: images would be cropped and their label maps not; leave the crop out")
+        return x, None if y is None else torch.from_numpy(y)
+
+
+class Batch(NamedTuple):
+    """What a model is called with (a tensor, a tuple, a dict), the labels if known, and where both come from."""
+
+    inputs: Any
+    labels: Any | None
+    domain: str
 
 
 class Stream:
-    """A set of images in batches of `(x, y)`; y is None where labels are not known.
-
-    Nothing is read before it is asked for, and the order depends on the seed alone, so it is shared by all methods.
+    """A set in batches, in an order that all methods share; nothing is read before it is asked for.
 
     Args:
-        seed: of the shuffle; None keeps the order as stored.
+        images: a set of images, or Samples of any structure, or a plain sequence of such.
+        order: one of `tent.data.order`.
+        preprocess: what is done to images; samples come prepared.
+        domain: what its batches are named by; the name of the set unless given.
     """
 
     def __init__(
         self,
-        images: Images,
+        images: Images | Samples | Sequence[Any],
         batch_size: int = 128,
-        seed: int | None = 0,
+        order: Order = Shuffled(0),  # noqa: B008 (frozen)
         preprocess: Preprocess | None = None,
+        domain: str | None = None,
     ) -> None:
-        if batch_size < 1:
-            raise ValueError(f"batch_size {batch_size}: a batch has at least one image")
-        if not len(images):
-            raise ValueError(f"{images.name}: no images to stream")
-        preprocess = preprocess or Preprocess()
-        total = len(images)
-        order = np.arange(total) if seed is None else np.random.default_rng(seed).permutation(total)
-        said = "in the order stored" if seed is None else f"shuffled by seed {seed}"
-        self._sources: tuple[tuple[Images, Preprocess], ...] = ((images, preprocess),)
-        self._source: Order = np.zeros(total, dtype=np.int64)
-        self._index: Order = order.astype(np.int64)
-        self._ends: Order = _ends(total, batch_size)
-        self.name, self.classes = images.name, images.classes
-        self.protocol = f"{images.name}: {total:,} images, {said}, batches of {batch_size}; {preprocess.words}"
+        data = images if isinstance(images, Images | Samples) else Samples(images)
+        _check_options(data, batch_size, order, preprocess)
+        total, preprocess = len(data), preprocess or Preprocess()
+        self._sources: tuple[Source, ...] = (Source(data, preprocess, domain or data.name),)
+        self._source: Indices = np.zeros(total, dtype=np.int64)
+        self._index: Indices = order.permutation(total, lambda: _class_labels(data))
+        self._ends: Indices = _ends(total, batch_size)
+        self.name, self.classes, self.order_words = data.name, data.classes, order.words
+        kind, words = ("images", f"; {preprocess.words}") if isinstance(data, Images) else ("samples", "")
+        self.protocol = f"{data.name}: {total:,} {kind}, {order.words}, batches of {batch_size}{words}"
 
     def __len__(self) -> int:
         """Return the number of batches."""
@@ -50,147 +81,169 @@ class Stream:
 
     @property
     def total(self) -> int:
-        """The number of images."""
+        """The number of samples."""
         return len(self._index)
 
     @property
-    def order(self) -> Order:
-        """The index, in its own set, of each image of the stream."""
+    def indices(self) -> Indices:
+        """The index, in its own set, of each sample of the stream."""
         return self._index
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """The domains of its samples, in the order that they are first met."""
+        _, first = np.unique(self._source, return_index=True)
+        return tuple(dict.fromkeys(self._sources[int(self._source[place])].domain for place in np.sort(first)))
 
     @property
     def labelled(self) -> bool:
         """Whether batches come with labels."""
-        return self._sources[0][0].labelled
+        return self._sources[0].data.labelled
 
     @property
     def batch_size(self) -> int:
-        """The number of images in the largest batch."""
+        """The number of samples in the largest batch."""
         return int(np.diff(self._ends, prepend=0).max())
 
     @property
     def sha256(self) -> tuple[str, ...]:
-        """The hash of every set of images in it."""
-        return tuple(images.sha256 for images, _ in self._sources)
+        """The hash of every set in it."""
+        return tuple(source.data.sha256 for source in self._sources)
 
     def __iter__(self) -> Iterator[Batch]:
         start = 0
         for end in self._ends:
-            yield self._batch(self._source[start:end], self._index[start:end])
+            inputs, labels = self._read(self._source[start:end], self._index[start:end])
+            source = self._sources[int(self._source[start])]
+            yield Batch(inputs, labels, MIXED if source.mixed else source.domain)
             start = end
 
+    def batch_domains(self, number: int) -> list[str]:
+        """Return the domain of each sample of a batch."""
+        start = int(self._ends[number - 1]) if number else 0
+        return [self._sources[source].domain for source in self._source[start : self._ends[number]].tolist()]
+
     def where(self, place: int) -> str:
-        """Return where the image at this place of the stream lies on disk."""
-        return self._sources[int(self._source[place])][0].where(int(self._index[place]))
+        """Return where the sample at this place of the stream lies on disk."""
+        return self._sources[int(self._source[place])].data.where(int(self._index[place]))
 
     def first(self, n: int) -> "Stream":
-        """Return the stream's first n images, in the same batches."""
+        """Return the stream's first n samples, in the same batches."""
         if not 1 <= n <= self.total:
             raise ValueError(f"the first {n:,} of {self.total:,} images: choose from 1 to {self.total:,}")
         ends = np.unique(np.minimum(self._ends, n))
-        protocol = f"the first {n:,} of [{self.protocol}]"
-        return _built(self._sources, self._source[:n], self._index[:n], ends, self.name, protocol)
+        cut = _copy(self, self._source[:n], self._index[:n], ends)
+        cut.protocol = f"the first {n:,} of [{self.protocol}]"
+        return cut
 
     @staticmethod
-    def concat(streams: Sequence["Stream"], name: str | None = None) -> "Stream":
-        """Return the streams one after another, each in its own batches: a continual stream."""
-        _alike(streams)
-        source, index = _joined(streams)
-        shifts = np.cumsum([0] + [each.total for each in streams[:-1]])
-        ends = np.concatenate([each._ends + shift for each, shift in zip(streams, shifts, strict=True)])
-        protocol = f"one after another: {_listed(streams)}"
-        return _built(_sources(streams), source, index, ends, name or _names(streams, ", then "), protocol)
+    def sequence(streams: Sequence["Stream"], name: str | None = None) -> "Stream":
+        """Return the domains one after another, each in its own batches: a continual stream."""
+        joined = _join(streams)
+        joined.name = name or ", then ".join(stream.name for stream in streams)
+        joined.order_words = f"{len(streams)} domains one after another, each {_shared_order(streams)}"
+        joined.protocol = f"one after another: {_list_protocols(streams)}"
+        return joined
 
     @staticmethod
-    def interleave(
-        streams: Sequence["Stream"], name: str | None = None, *, by: str = "image", batch_size: int | None = None
-    ) -> "Stream":
-        """Return the streams in turn, image by image (every batch is a mixture) or batch by batch.
+    def mixed(streams: Sequence["Stream"], seed: int = 0, batch_size: int | None = None) -> "Stream":
+        """Return the samples of all streams shuffled together, so that every batch is a mixture of domains.
 
         Args:
-            batch_size: of the mixture, by image; that of the first stream unless given.
+            batch_size: of the mixture; that of the first stream unless given.
         """
-        _alike(streams)
-        if by not in ("image", "batch"):
-            raise ValueError(f"by {by!r}: streams take turns by 'image' or by 'batch'")
-        if by == "batch" and batch_size is not None:
-            raise ValueError(f"batch_size {batch_size}: streams that take turns by batch keep their own batches")
-        source, index = _joined(streams)
-        turns, ends = _turns(streams, by)
-        said = "in turn, batch by batch"
-        if by == "image":
-            size = batch_size or streams[0].batch_size
-            ends, said = _ends(len(turns), size), f"in turn, image by image, batches of {size}"
-        protocol = f"{said}: {_listed(streams)}"
-        return _built(_sources(streams), source[turns], index[turns], ends, name or _names(streams, " with "), protocol)
+        joined = _join(streams)
+        size, turns = batch_size or streams[0].batch_size, Shuffled(seed).permutation(joined.total)
+        ends = _ends(joined.total, size)
+        mixture = _copy(joined, joined._source[turns], joined._index[turns], ends)
+        mixture._sources = tuple(source._replace(mixed=True) for source in joined._sources)
+        mixture.name = " with ".join(stream.name for stream in streams)
+        mixture.order_words = f"{len(streams)} domains mixed, shuffled by seed {seed}"
+        mixture.protocol = f"mixed, shuffled by seed {seed}, batches of {size}: {_list_protocols(streams)}"
+        return mixture
 
-    def _batch(self, source: Order, index: Order) -> Batch:
+    @staticmethod
+    def recurring(streams: Sequence["Stream"], times: int) -> "Stream":
+        """Return the domains one after another, and all of that again, so many times in all."""
+        if times < 1:
+            raise ValueError(f"times {times}: streams recur 1 time or more")
+        joined = _join(list(streams) * times)
+        joined.name = f"{times} times {', then '.join(stream.name for stream in streams)}"
+        joined.order_words = f"{len(streams)} domains one after another, {times} times, each {_shared_order(streams)}"
+        joined.protocol = f"one after another, {times} times: {_list_protocols(streams)}"
+        return joined
+
+    def _read(self, source: Indices, index: Indices) -> tuple[Any, Any]:
         used = np.unique(source)
         if len(used) == 1:
-            return _read(self._sources[int(used[0])], index)
-        parts = [(np.flatnonzero(source == each), self._sources[int(each)]) for each in used]
-        read = [_read(pair, index[places]) for places, pair in parts]
-        if len(sizes := {tuple(x.shape[1:]) for x, _ in read}) > 1:
-            raise ValueError(f"{self.name}: one batch has images of {sizes}; preprocess all streams to one size")
-        back = torch.from_numpy(np.argsort(np.concatenate([places for places, _ in parts]), kind="stable"))
-        labels = [y for _, y in read if y is not None]
-        return torch.cat([x for x, _ in read])[back], torch.cat(labels)[back] if labels else None
+            return self._sources[int(used[0])].read(index)
+        places = [np.flatnonzero(source == each) for each in used]
+        parts = [self._sources[int(each)].read(index[own]) for each, own in zip(used, places, strict=True)]
+        back = torch.from_numpy(np.argsort(np.concatenate(places), kind="stable"))
+        try:
+            return _merge([inputs for inputs, _ in parts], back), _merge([labels for _, labels in parts], back)
+        except RuntimeError:
+            sizes = {tuple(t.shape[1:]) for inputs, _ in parts for t in list_tensors(inputs)}
+            text = f"{self.name}: one batch has images of {sizes}; preprocess all streams to one size"
+            raise ValueError(text) from None
 
 
-def _read(source: tuple[Images, Preprocess], index: Order) -> Batch:
-    images, preprocess = source
-    if preprocess.keeps(images.extent):
-        x = preprocess(images.fetch(index))
-    else:
-        x = preprocess.scale(stacked(list(images.fetch(index, preprocess.shape))))
-    y = images.targets(index)
-    return x, None if y is None else torch.from_numpy(y)
+def _merge(parts: Sequence[Any], back: torch.Tensor) -> Any:
+    """Return the same structure with the tensors of all parts joined, and put back into the stream's order."""
+    tensors = zip(*[list_tensors(part) for part in parts], strict=True)
+    return map_tensors(parts[0], lambda _: torch.cat(next(tensors))[back])
 
 
-def _built(
-    sources: tuple[tuple[Images, Preprocess], ...], source: Order, index: Order, ends: Order, name: str, protocol: str
-) -> Stream:
-    stream = Stream.__new__(Stream)
-    stream._sources, stream._source, stream._index, stream._ends = sources, source, index, ends
-    stream.name, stream.classes, stream.protocol = name, sources[0][0].classes, protocol
-    return stream
-
-
-def _ends(total: int, batch_size: int) -> Order:
-    return np.minimum(np.arange(batch_size, total + batch_size, batch_size, dtype=np.int64), total)
-
-
-def _alike(streams: Sequence[Stream]) -> None:
+def _join(streams: Sequence[Stream]) -> Stream:
     if not streams:
         raise ValueError("no streams were given; join at least one")
     if len(classes := {stream.classes for stream in streams}) > 1:
         raise ValueError(f"streams of {' and '.join(map(str, classes))} classes cannot be joined into one")
     if len({stream.labelled for stream in streams}) > 1:
         raise ValueError("streams with and without labels cannot be joined into one")
+    sources = np.cumsum([0] + [len(stream._sources) for stream in streams[:-1]])
+    totals = np.cumsum([0] + [stream.total for stream in streams[:-1]])
+    joined = _copy(
+        streams[0],
+        np.concatenate([stream._source + shift for stream, shift in zip(streams, sources, strict=True)]),
+        np.concatenate([stream._index for stream in streams]),
+        np.concatenate([stream._ends + shift for stream, shift in zip(streams, totals, strict=True)]),
+    )
+    joined._sources = tuple(source for stream in streams for source in stream._sources)
+    return joined
 
 
-def _sources(streams: Sequence[Stream]) -> tuple[tuple[Images, Preprocess], ...]:
-    return tuple(source for stream in streams for source in stream._sources)
+def _copy(stream: Stream, source: Indices, index: Indices, ends: Indices) -> Stream:
+    new = copy.copy(stream)
+    new._source, new._index, new._ends = source, index, ends
+    return new
 
 
-def _joined(streams: Sequence[Stream]) -> tuple[Order, Order]:
-    shifts = np.cumsum([0] + [len(stream._sources) for stream in streams[:-1]])
-    sources = [stream._source + shift for stream, shift in zip(streams, shifts, strict=True)]
-    return np.concatenate(sources), np.concatenate([stream._index for stream in streams])
+def _ends(total: int, batch_size: int) -> Indices:
+    return np.minimum(np.arange(batch_size, total + batch_size, batch_size, dtype=np.int64), total)
 
 
-def _turns(streams: Sequence[Stream], by: str) -> tuple[Order, Order]:
-    sizes = [np.diff(stream._ends, prepend=0) for stream in streams]
-    turn = [np.arange(size.sum()) if by == "image" else np.repeat(np.arange(len(size)), size) for size in sizes]
-    rank, which = np.concatenate(turn), np.repeat(np.arange(len(streams)), [stream.total for stream in streams])
-    turns = np.lexsort((which, rank))  # stable: within a turn, the stream's own order
-    changes = np.flatnonzero(np.diff(rank[turns]) | np.diff(which[turns]))
-    return turns, np.append(changes + 1, len(turns))
+def _check_options(data: Images | Samples, batch_size: int, order: Order, preprocess: Preprocess | None) -> None:
+    if batch_size < 1:
+        raise ValueError(f"batch_size {batch_size}: a batch has at least one image")
+    if not len(data):
+        raise ValueError(f"{data.name}: no images to stream")
+    if not isinstance(order, Order):
+        raise TypeError(f"order {order!r}: give an order of tent.data.order, such as Shuffled(0) or Stored()")
+    if preprocess is not None and isinstance(data, Samples):
+        raise ValueError(f"{data.name}: preprocess is for images; samples come as the model takes them")
 
 
-def _names(streams: Sequence[Stream], word: str) -> str:
-    return word.join(stream.name for stream in streams)
+def _class_labels(data: Images | Samples) -> Indices:
+    if data.labels is None:
+        raise ValueError(f"{data.name}: an order by class needs one label a sample, and there is none")
+    return data.labels
 
 
-def _listed(streams: Sequence[Stream]) -> str:
+def _shared_order(streams: Sequence[Stream]) -> str:
+    words = dict.fromkeys(stream.order_words for stream in streams)
+    return next(iter(words)) if len(words) == 1 else "in its own order"
+
+
+def _list_protocols(streams: Sequence[Stream]) -> str:
     return " ".join(f"[{stream.protocol}]" for stream in streams)

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from tent.adapted import Adapted, adapt
 from tent.doctor.findings import Report
+from tent.doctor.memory import nbytes, readable, saved
 from tent.engine.forward_pass import ForwardPass
-from tent.engine.memory import nbytes, readable, saved
 from tent.engine.source_model import SourceModel, eval_mode, unwrap
 from tent.engine.structures import Inputs, Picker, all_finite, detach_inputs, list_tensors
 from tent.losses import entropy

@@ -4,6 +4,7 @@ import hashlib
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -91,23 +92,17 @@ class SourceModel:
         stand_ins, layers = self._stand_ins(params), self._layers()
         given = {id(tensor) for tensor in list_tensors(inputs)}
 
-        def once(inputs: Inputs) -> tuple[Any, PassContext]:
+        def once(execution: Execution, inputs: Inputs) -> tuple[Any, PassContext]:
             head = id(weight) if weight is not None else 0
             context = PassContext(stats, stand_ins, layers, moments, self.groups, head, observe, execution.buffers)
             # a model that prepares its input in place must not write to the caller's, nor find it prepared already
             args, kwargs = map_tensors(inputs, lambda tensor: tensor.clone() if id(tensor) in given else tensor)
-            with Mode(context), execution.autocast():
+            with Mode(context), execution.context():
                 return execution.widened(self.model(*args, **kwargs)), context
 
-        if not execution.images_last:
-            return once(inputs)
-        try:
-            return once(execution.inputs(inputs))
-        except RuntimeError as error:
-            if "view size is not compatible" not in str(error):
-                raise
-            execution.images_last = False  # the model views its images in a shape that this layout does not allow
-            return once(inputs)
+        group = next(iter(self.groups.values()), None)
+        agree = bool if group is None else partial(distributed.agree, group=group)
+        return execution.run(once, inputs, agree)
 
     def _stand_ins(self, params: Mapping[str, Tensor]) -> dict[int, Tensor]:
         stand_ins = {}

@@ -2,7 +2,7 @@
 
 import math
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.autograd.graph import _engine_run_backward
 from torch.optim import Optimizer
 
 from tent.engine import distributed
 from tent.engine.forward_pass import ForwardPass
 from tent.engine.mode import Mode, Moments, PassContext
+from tent.engine.private import divide_all, norms, run_backward
 from tent.engine.setup import Counts, Setup, copy_optimizer, restore_optimizer
 from tent.engine.source_model import SourceTensors, eval_mode
 from tent.engine.structures import Inputs, count_samples
@@ -148,13 +148,13 @@ class State:
             raise RuntimeError("the loss does not depend on what adapts; does the model's forward turn gradients off?")
         try:
             with self._mode():
-                _backward(loss * self.scale if self.scale != 1.0 else loss, params)
+                run_backward(loss * self.scale if self.scale != 1.0 else loss, params)
             grads = [param.grad for param in params if param.grad is not None]
-            if self.scale != 1.0:
-                torch._foreach_div_(grads, self.scale)
-            norms = [norm.float() for norm in torch._foreach_norm(grads)]
-            value, *sizes = torch.stack([loss.detach().float(), *norms]).tolist()  # one wait for the device
-            if not self._agree(all(map(math.isfinite, (value, *sizes)))):
+            if self.scale != 1.0 and grads:
+                divide_all(grads, self.scale)
+            sizes = [size.float() for size in norms(grads)]
+            value, *lengths = torch.stack([loss.detach().float(), *sizes]).tolist()  # one wait for the device
+            if not self._agree(all(map(math.isfinite, (value, *lengths)))):
                 # ranks that raised differently would wait for each other: one makes its pass again, another does not
                 if self.scale > 1.0 and self._agree(math.isfinite(value)):
                     self.scale /= 4
@@ -226,9 +226,3 @@ class State:
 
     def _agree(self, fine: bool) -> bool:
         return fine if self.group is None else distributed.agree(fine, self.group)
-
-
-def _backward(loss: Tensor, params: Sequence[Tensor]) -> None:
-    # torch.autograd.backward is itself a torch function, which a mode is off in: hence the call behind it
-    seed = (torch.ones_like(loss),)
-    _engine_run_backward((loss,), seed, False, False, tuple(params), allow_unreachable=True, accumulate_grad=True)

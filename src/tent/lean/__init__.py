@@ -1,4 +1,4 @@
-"""The lean path: the same numbers with less kept for the backward pass, in memory that is used again."""
+"""The lean path: the same numbers with less kept for the backward pass, in memory that is reused."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,8 +8,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tent.lean import frozen, layer_norm, pointwise, pooling
+from tent.lean import frozen, group_norm, layer_norm, pointwise, pooling
 from tent.lean.buffers import Buffers
+from tent.lean.frozen import costly_weights
+from tent.lean.layout import has_convolutions
 
 # a torch function -> ours, which takes the buffers first, and answers NotImplemented where torch's own is to be used
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
@@ -24,12 +26,14 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     F.gelu: pointwise.gelu,
     F.linear: frozen.linear,
     F.layer_norm: layer_norm.layer_norm,
+    F.group_norm: group_norm.group_norm,
+    torch.group_norm: group_norm.group_norm,
     torch.conv1d: frozen.convolution(1),
     torch.conv2d: frozen.convolution(2),
     torch.conv3d: frozen.convolution(3),
-    F.avg_pool2d: pooling.average,
-    F.max_pool2d: pooling.maximum,
-    torch.max_pool2d: pooling.maximum,
+    F.avg_pool2d: pooling.avg_pool2d,
+    F.max_pool2d: pooling.max_pool2d,
+    torch.max_pool2d: pooling.max_pool2d,
 }
 
-__all__ = ["FUNCTIONS", "Buffers"]
+__all__ = ["FUNCTIONS", "Buffers", "costly_weights", "has_convolutions"]

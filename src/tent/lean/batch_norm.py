@@ -8,28 +8,27 @@ from torch.autograd import Function
 
 from tent.lean.buffers import Buffers
 from tent.lean.gradient import gradient
-from tent.lean.layout import as_laid_out, dense
-from tent.lean.origin import Line, mark, wide
-from tent.lean.sums import moments, sums
+from tent.lean.layout import is_dense, match_layout
+from tent.lean.origin import BatchNormOutput, per_channel, scale_and_shift, set_origin
+from tent.lean.sums import gradient_sums, moments
 
 WIDE_TYPES = (torch.float32, torch.float64)  # torch's own kernel takes narrow inputs with wide statistics
 
 
 def batch_norm(buffers: Buffers, x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Any:
     """Normalise by the statistics of the batch."""
-    if x.dtype not in WIDE_TYPES or x.device.type != "cpu" or not dense(x):
+    if x.dtype not in WIDE_TYPES or x.device.type != "cpu" or not is_dense(x):
         return NotImplemented  # a GPU's own is one kernel
     y, scale, shift = BatchNorm.apply(x, weight, bias, eps, buffers)
-    return mark(y, Line(x.detach(), scale, shift)) if y.requires_grad else y
+    return set_origin(y, BatchNormOutput(x.detach(), scale, shift)) if y.requires_grad else y
 
 
 def fixed(buffers: Buffers, x: Tensor, mean: Tensor, var: Tensor, weight: Any, bias: Any, eps: float) -> Any:
     """Normalise by given statistics, where no gradient is wanted."""
     wanted = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (x, weight, bias))
-    if wanted or x.dtype not in WIDE_TYPES or x.device.type != "cpu" or not dense(x):
+    if wanted or x.dtype not in WIDE_TYPES or x.device.type != "cpu" or not is_dense(x):
         return NotImplemented
-    scale, shift = _line(mean, torch.rsqrt(var + eps), weight, bias)
-    return Line(x, scale, shift).again(buffers)
+    return scale_and_shift(x, *_affine(mean, torch.rsqrt(var + eps), weight, bias), buffers)
 
 
 class BatchNorm(Function):
@@ -40,12 +39,12 @@ class BatchNorm(Function):
         """Return the normalised input, and the scale and shift that made it."""
         mean, var = moments(x)
         inverse = torch.rsqrt(var + eps)
-        scale, shift = _line(mean, inverse, weight, bias)
+        scale, shift = _affine(mean, inverse, weight, bias)
         ctx.save_for_backward(x, weight, mean, inverse)
         ctx.buffers = buffers
         ctx.mark_non_differentiable(scale, shift)
         ctx.set_materialize_grads(False)
-        return Line(x, scale, shift).again(buffers), scale, shift
+        return scale_and_shift(x, scale, shift, buffers), scale, shift
 
     @staticmethod
     @gradient
@@ -54,19 +53,19 @@ class BatchNorm(Function):
         if grad is None:
             return (None,) * 5
         x, weight, mean, inverse = saved
-        grad = as_laid_out(x, grad, ctx.buffers)
-        dweight, dbias = sums(grad, x, mean, inverse)
+        grad = match_layout(grad, x, ctx.buffers)
+        dweight, dbias = gradient_sums(grad, x, mean, inverse)
         dx = None
         if ctx.needs_input_grad[0]:
             scale = inverse if weight is None else inverse * weight
             mean_of = scale / -(x.numel() // x.shape[1])
             slope = mean_of * inverse * dweight
             offset = torch.addcmul(mean_of * dbias, slope, mean, value=-1)
-            dx = Line(x, slope, offset).again(ctx.buffers).addcmul_(grad, wide(scale, x))
+            dx = scale_and_shift(x, slope, offset, ctx.buffers).addcmul_(grad, per_channel(scale, x))
         wanted = ctx.needs_input_grad
         return dx, dweight if wanted[1] else None, dbias if wanted[2] else None, None, None
 
 
-def _line(mean: Tensor, inverse: Tensor, weight: Tensor | None, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+def _affine(mean: Tensor, inverse: Tensor, weight: Tensor | None, bias: Tensor | None) -> tuple[Tensor, Tensor]:
     scale = inverse if weight is None else inverse * weight
     return scale, -mean * scale if bias is None else bias - mean * scale

@@ -4,10 +4,10 @@ import torch
 from torch import Tensor
 
 GATHER = 0x0102040810204080  # times eight bytes of 0 or 1: its top byte has them as bits
-BITS = (torch.arange(256)[:, None] >> torch.arange(8)) & 1  # (256, 8)
+BITS = (torch.arange(256, device="cpu")[:, None] >> torch.arange(8, device="cpu")) & 1  # (256, 8)
 
 
-def above_zero(x: Tensor) -> Tensor:
+def pack_positive(x: Tensor) -> Tensor:
     """Return eight values a byte, in the order of memory; x is dense."""
     mask = _flat(x) > 0
     if left := mask.numel() % 8:
@@ -15,7 +15,7 @@ def above_zero(x: Tensor) -> Tensor:
     return (mask.view(torch.int64) * GATHER >> 56).to(torch.uint8)
 
 
-def floats(bits: Tensor, out: Tensor) -> Tensor:
+def unpack(bits: Tensor, out: Tensor) -> Tensor:
     """Fill a dense tensor with 1 where the bit is set and 0 elsewhere."""
     table = BITS.to(out.device, out.dtype)
     count = out.numel()

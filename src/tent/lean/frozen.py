@@ -8,15 +8,17 @@ from torch.autograd import Function
 
 from tent.lean.buffers import Buffers
 from tent.lean.gradient import gradient
+from tent.lean.layout import is_plain
 from tent.lean.matrix import product
-from tent.lean.origin import Normal, NormalProduct, Product, mark, origin_of
+from tent.lean.origin import LayerNormLinearOutput, LayerNormOutput, LinearOutput, get_origin, set_origin
 
-WIDENS = 2  # times as many values out as in, from which on they are worth computing again
-SHARE = 3  # of so many such layers one is not run again: all of them would cost more time than all else here saves
+convolution_backward = torch.ops.aten.convolution_backward
+WIDENS = 2  # times as many values out as in, from which on they are worth recomputing
+SHARE = 3  # of so many such layers one is kept: all of them would cost more time than all else here saves
 
 
-def costly(model: nn.Module) -> frozenset[int]:
-    """Return where in memory those weights of a model lie whose products are kept, rather than computed again."""
+def costly_weights(model: nn.Module) -> frozenset[int]:
+    """Return the addresses of those weights of a model whose products are kept rather than recomputed."""
     weights = [module.weight for module in model.modules() if isinstance(module, nn.Linear)]
     wide = [w for w in weights if type(w) is nn.Parameter and _widens(w)]
     return frozenset(weight.data_ptr() for weight in wide[::SHARE])
@@ -25,7 +27,7 @@ def costly(model: nn.Module) -> frozenset[int]:
 def convolution(axes: int) -> Any:
     """Return the convolution over so many axes."""
 
-    def convolved(
+    def convolve(
         buffers: Buffers,
         input: Tensor,
         weight: Tensor,
@@ -35,29 +37,31 @@ def convolution(axes: int) -> Any:
         dilation: Any = 1,
         groups: int = 1,
     ) -> Any:
-        if not _frozen(input, weight, bias) or isinstance(padding, str) or input.dim() != axes + 2:
+        if not _is_frozen(input, weight, bias) or isinstance(padding, str) or input.dim() != axes + 2:
             return NotImplemented
         how = [(value,) * axes if isinstance(value, int) else tuple(value) for value in (stride, padding, dilation)]
         return Convolution.apply(input, weight, bias, *how, False, (0,) * axes, groups)
 
-    return convolved
+    return convolve
 
 
 def linear(buffers: Buffers, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     """Multiply by a frozen matrix."""
-    if type(input) is not Tensor or not input.is_contiguous() or input.dim() < 2 or not input.is_floating_point():
+    if not is_plain(input) or not input.is_contiguous() or input.dim() < 2 or weight.dim() != 2:
         return NotImplemented
-    if not _frozen(input, weight, bias):
-        wanted = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (input, weight, bias))
-        alike = not wanted and _narrow(input) == input.dtype == weight.dtype
-        return product(input, weight, bias, buffers) if alike else NotImplemented
+    if bias is not None and bias.shape != weight.shape[:1]:
+        return NotImplemented  # torch adds any bias that can be broadcast
+    if not _is_frozen(input, weight, bias):
+        moves = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (input, weight, bias))
+        usual = not moves and _compute_type(input) == input.dtype and _are_alike(input, weight, bias)
+        return product(input, weight, bias, buffers) if usual else NotImplemented
     y: Tensor = Linear.apply(input, weight, bias, buffers)
     if not _widens(weight) or weight.data_ptr() in buffers.costly:
         return y
-    before = origin_of(input)
-    if isinstance(before, Normal):
-        return mark(y, NormalProduct(*before, weight, bias, _narrow(input)))
-    return mark(y, Product(input.detach().to(_narrow(input)), weight, bias))
+    before, dtype = get_origin(input), _compute_type(input)
+    if isinstance(before, LayerNormOutput):
+        return set_origin(y, LayerNormLinearOutput(*before, weight, bias, dtype))
+    return set_origin(y, LinearOutput(input.detach().to(dtype), weight, bias))
 
 
 class Convolution(Function):
@@ -67,18 +71,18 @@ class Convolution(Function):
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, *how: Any) -> Tensor:
         """Return what torch.convolution does."""
         ctx.save_for_backward(weight)
-        ctx.how, ctx.laid_out = how, (x.shape, x.stride())
-        dtype = _narrow(x)
+        ctx.how, ctx.layout = how, (x.shape, x.stride())
+        dtype = _compute_type(x)
         return torch.convolution(x.to(dtype), weight.to(dtype), None if bias is None else bias.to(dtype), *how)
 
     @staticmethod
     @gradient
     def backward(ctx: Any, saved: tuple[Any, ...], grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient of the input, whose values have no part in it."""
-        shape, strides = ctx.laid_out
-        unread = torch.empty_strided(shape, strides, dtype=grad.dtype, device=grad.device)
+        shape, strides = ctx.layout
+        placeholder = torch.empty_strided(shape, strides, dtype=grad.dtype, device=grad.device)
         weight = saved[0].to(grad.dtype)  # under autocast, what was multiplied was narrower
-        dx, _, _ = torch.ops.aten.convolution_backward(grad, unread, weight, None, *ctx.how, (True, False, False))
+        dx, _, _ = convolution_backward(grad, placeholder, weight, None, *ctx.how, (True, False, False))
         return dx, *(None,) * (2 + len(ctx.how))
 
 
@@ -90,7 +94,7 @@ class Linear(Function):
         """Return what torch's linear does."""
         ctx.save_for_backward(weight)
         ctx.buffers = buffers
-        return product(x.to(_narrow(x)), weight, bias, buffers)
+        return product(x.to(_compute_type(x)), weight, bias, buffers)
 
     @staticmethod
     @gradient
@@ -104,12 +108,20 @@ def _widens(weight: Tensor) -> bool:
     return len(weight) >= WIDENS * weight.shape[1]
 
 
-def _narrow(x: Tensor) -> torch.dtype:
+def _compute_type(x: Tensor) -> torch.dtype:
     # what autocast would have it in
     narrows = torch.is_autocast_enabled(x.device.type) and x.dtype == torch.float32
     return torch.get_autocast_dtype(x.device.type) if narrows else x.dtype
 
 
-def _frozen(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
+def _is_frozen(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
     moves = weight.requires_grad or (bias is not None and bias.requires_grad)
-    return torch.is_grad_enabled() and x.requires_grad and not moves and type(x) is Tensor
+    return torch.is_grad_enabled() and x.requires_grad and not moves and is_plain(x) and _are_alike(x, weight, bias)
+
+
+def _are_alike(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
+    # of ordinary tensors on one device, in one type unless autocast sees to that; else torch has the say
+    weights = [weight] if bias is None else [weight, bias]
+    if not all(type(w) in (Tensor, nn.Parameter) and w.device == x.device and w.is_floating_point() for w in weights):
+        return False
+    return all(w.dtype == x.dtype for w in weights) or torch.is_autocast_enabled(x.device.type)

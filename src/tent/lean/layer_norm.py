@@ -9,7 +9,10 @@ from torch.autograd import Function
 
 from tent.lean.buffers import Buffers
 from tent.lean.gradient import gradient
-from tent.lean.origin import Normal, mark
+from tent.lean.layout import is_plain
+from tent.lean.origin import LayerNormOutput, set_origin
+
+native_layer_norm_backward = torch.ops.aten.native_layer_norm_backward
 
 
 def layer_norm(
@@ -23,10 +26,11 @@ def layer_norm(
     """Normalise each position by its own statistics."""
     if weight is None or bias is None or input.dtype != weight.dtype or not torch.is_grad_enabled():
         return NotImplemented
-    if type(input) is not Tensor or not input.is_contiguous() or not input.is_floating_point():
+    if not is_plain(input) or not input.is_contiguous() or not tuple(normalized_shape) == weight.shape == bias.shape:
         return NotImplemented
     y: Tensor = LayerNorm.apply(input, weight, bias, eps)
-    return mark(y, Normal(input.detach(), weight.detach(), bias.detach(), eps)) if y.requires_grad else y
+    origin = LayerNormOutput(input.detach(), weight.detach(), bias.detach(), eps)
+    return set_origin(y, origin) if y.requires_grad else y
 
 
 class LayerNorm(Function):
@@ -45,5 +49,6 @@ class LayerNorm(Function):
         """Return the gradients of the input, the weight and the bias."""
         x, weight, bias, mean, inverse = saved
         wanted = list(ctx.needs_input_grad[:3])
-        norm = torch.ops.aten.native_layer_norm_backward
-        return *norm(grad.contiguous(), x, weight.shape, mean, inverse, weight, bias, wanted), None
+        return *native_layer_norm_backward(
+            grad.contiguous(), x, weight.shape, mean, inverse, weight, bias, wanted
+        ), None

@@ -10,10 +10,14 @@ from torch.autograd import Function
 from tent.lean import bits
 from tent.lean.buffers import Buffers
 from tent.lean.gradient import gradient
-from tent.lean.layout import as_laid_out, dense
-from tent.lean.origin import origin_of, taken_apart
+from tent.lean.layout import is_dense, match_layout
+from tent.lean.origin import get_origin, unpack
 
 aten = torch.ops.aten
+threshold_backward, hardtanh_backward = aten.threshold_backward.grad_input, aten.hardtanh_backward.grad_input
+silu_out, silu_backward = aten.silu.out, aten.silu_backward.grad_input
+hardswish_out, hardswish_backward = aten.hardswish.out, aten.hardswish_backward
+gelu_out, gelu_backward = aten.gelu.out, aten.gelu_backward.grad_input
 
 
 class Activation(NamedTuple):
@@ -25,21 +29,21 @@ class Activation(NamedTuple):
 
 RELU = Activation(
     lambda x, out: torch.clamp_min(x, 0, out=out),
-    lambda grad, x: aten.threshold_backward.grad_input(grad, x, 0, grad_input=x),
+    lambda grad, x: threshold_backward(grad, x, 0, grad_input=x),
 )
 RELU6 = Activation(
     lambda x, out: torch.clamp(x, 0, 6, out=out),
-    lambda grad, x: aten.hardtanh_backward.grad_input(grad, x, 0, 6, grad_input=x),
+    lambda grad, x: hardtanh_backward(grad, x, 0, 6, grad_input=x),
 )
 SILU = Activation(
-    lambda x, out: aten.silu.out(x, out=out),
-    lambda grad, x: aten.silu_backward.grad_input(grad, x, grad_input=x),
+    lambda x, out: silu_out(x, out=out),
+    lambda grad, x: silu_backward(grad, x, grad_input=x),
 )
-HARDSWISH = Activation(lambda x, out: aten.hardswish.out(x, out=out), lambda grad, x: aten.hardswish_backward(grad, x))
+HARDSWISH = Activation(lambda x, out: hardswish_out(x, out=out), lambda grad, x: hardswish_backward(grad, x))
 GELUS = {
     how: Activation(
-        lambda x, out, how=how: aten.gelu.out(x, approximate=how, out=out),  # type: ignore[misc]
-        lambda grad, x, how=how: aten.gelu_backward.grad_input(grad, x, approximate=how, grad_input=x),  # type: ignore[misc]
+        lambda x, out, how=how: gelu_out(x, approximate=how, out=out),  # type: ignore[misc]
+        lambda grad, x, how=how: gelu_backward(grad, x, approximate=how, grad_input=x),  # type: ignore[misc]
     )
     for how in ("none", "tanh")
 }
@@ -47,55 +51,56 @@ GELUS = {
 
 def relu(buffers: Buffers, input: Tensor, inplace: bool = False) -> Any:
     """Cut at zero; a bit a value is kept at most."""
-    done = activated(RELU, buffers, input, inplace)
-    if done is NotImplemented and dense(input) and input.is_floating_point():
+    done = apply_activation(RELU, buffers, input, inplace)
+    if done is NotImplemented and is_dense(input):
         return ReLU.apply(input, inplace, buffers)
     return done
 
 
 def relu6(buffers: Buffers, input: Tensor, inplace: bool = False) -> Any:
     """Cut at zero and at six."""
-    return activated(RELU6, buffers, input, inplace)
+    return apply_activation(RELU6, buffers, input, inplace)
 
 
 def silu(buffers: Buffers, input: Tensor, inplace: bool = False) -> Any:
     """Multiply by the sigmoid."""
-    return activated(SILU, buffers, input, inplace)
+    return apply_activation(SILU, buffers, input, inplace)
 
 
 def hardswish(buffers: Buffers, input: Tensor, inplace: bool = False) -> Any:
     """Multiply by the sigmoid's broken line."""
-    return activated(HARDSWISH, buffers, input, inplace)
+    return apply_activation(HARDSWISH, buffers, input, inplace)
 
 
 def gelu(buffers: Buffers, input: Tensor, approximate: str = "none") -> Any:
     """Multiply by the normal distribution."""
-    return activated(GELUS[approximate], buffers, input, False) if approximate in GELUS else NotImplemented
+    return apply_activation(GELUS[approximate], buffers, input, False) if approximate in GELUS else NotImplemented
 
 
-def activated(activation: Activation, buffers: Buffers, x: Tensor, inplace: bool) -> Any:
-    """Apply an activation, if no gradient is wanted or the input can be had again."""
-    if not dense(x) or not x.is_floating_point():
+def apply_activation(activation: Activation, buffers: Buffers, x: Tensor, inplace: bool) -> Any:
+    """Apply an activation, if no gradient is wanted or the input can be recomputed."""
+    if not is_dense(x):
         return NotImplemented
     if not (torch.is_grad_enabled() and x.requires_grad):
         return activation.value(x, x if inplace else buffers.like(x))
-    origin = origin_of(x)
+    origin = get_origin(x) if buffers.recomputes else None
     if origin is None:
         return NotImplemented
-    tensors, together = taken_apart(origin)
-    return Again.apply(x, activation, inplace, buffers, together, *tensors)
+    tensors, pack = unpack(origin)
+    buffers.note_reads(tensors)
+    return RecomputedActivation.apply(x, activation, inplace, buffers, pack, *tensors)
 
 
-class Again(Function):
-    """An activation whose input is computed again, from where it came from, for the backward pass."""
+class RecomputedActivation(Function):
+    """An activation whose input is recomputed from its origin for the backward pass."""
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, activation: Activation, inplace: bool, buffers: Buffers, together: Any, *tensors: Tensor
+        ctx: Any, x: Tensor, activation: Activation, inplace: bool, buffers: Buffers, pack: Any, *tensors: Tensor
     ) -> Tensor:
         """Return the activation's value."""
         ctx.save_for_backward(*tensors)
-        ctx.together, ctx.activation, ctx.buffers = together, activation, buffers
+        ctx.pack, ctx.activation, ctx.buffers = pack, activation, buffers
         if inplace:
             ctx.mark_dirty(x)
         return activation.value(x, x if inplace else buffers.like(x))
@@ -104,8 +109,8 @@ class Again(Function):
     @gradient
     def backward(ctx: Any, saved: tuple[Any, ...], grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient of the input."""
-        x = ctx.together(saved).again(ctx.buffers)
-        return ctx.activation.gradient(as_laid_out(x, grad, ctx.buffers), x), *(None,) * (4 + len(saved))
+        x = ctx.pack(saved).recompute(ctx.buffers)
+        return ctx.activation.gradient(match_layout(grad, x, ctx.buffers), x), *(None,) * (4 + len(saved))
 
 
 class ReLU(Function):
@@ -117,14 +122,14 @@ class ReLU(Function):
         if inplace:
             ctx.mark_dirty(x)
         y = RELU.value(x, x if inplace else buffers.like(x))
-        ctx.save_for_backward(bits.above_zero(y))
-        ctx.buffers, ctx.laid_out = buffers, (y.shape, y.stride())
+        ctx.save_for_backward(bits.pack_positive(y))
+        ctx.buffers, ctx.layout = buffers, (y.shape, y.stride())
         return y
 
     @staticmethod
     @gradient
     def backward(ctx: Any, saved: tuple[Any, ...], grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient where the value was above zero."""
-        shape, strides = ctx.laid_out
-        out = bits.floats(saved[0], ctx.buffers.take(shape, grad, strides))
-        return out.mul_(as_laid_out(out, grad, ctx.buffers)), None, None
+        shape, strides = ctx.layout
+        out = bits.unpack(saved[0], ctx.buffers.take(shape, grad, strides))
+        return out.mul_(match_layout(grad, out, ctx.buffers)), None, None

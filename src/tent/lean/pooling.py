@@ -8,19 +8,23 @@ from torch.autograd import Function
 
 from tent.lean.buffers import Buffers
 from tent.lean.gradient import gradient
-from tent.lean.layout import dense
+from tent.lean.layout import is_dense
 
 aten = torch.ops.aten
+max_pool2d_with_indices = aten.max_pool2d_with_indices
+max_pool2d_backward = aten.max_pool2d_with_indices_backward
+aten_avg_pool2d = aten.avg_pool2d
+avg_pool2d_backward = aten.avg_pool2d_backward
 
 
-def average(buffers: Buffers, input: Tensor, *how: Any, **more: Any) -> Any:
+def avg_pool2d(buffers: Buffers, input: Tensor, *how: Any, **more: Any) -> Any:
     """Return what torch's avg_pool2d does."""
-    if not _wanted(input):
+    if not _has_gradient(input):
         return NotImplemented
-    return Average.apply(input, how, more)
+    return AvgPool2d.apply(input, how, more)
 
 
-def maximum(
+def max_pool2d(
     buffers: Buffers,
     input: Tensor,
     kernel_size: Any,
@@ -32,36 +36,36 @@ def maximum(
 ) -> Any:
     """Return what torch's max_pool2d does."""
     kernel = _pair(kernel_size)
-    if not _wanted(input) or return_indices or kernel[0] * kernel[1] > 256:
+    if not _has_gradient(input) or return_indices or kernel[0] * kernel[1] > 256:
         return NotImplemented
     how = (kernel, _pair(stride) if stride else kernel, _pair(padding), _pair(dilation), ceil_mode)
-    return Maximum.apply(input, *how)
+    return MaxPool2d.apply(input, *how)
 
 
-class Average(Function):
+class AvgPool2d(Function):
     """The mean of each window."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, how: tuple[Any, ...], more: dict[str, Any]) -> Any:
         """Return the means."""
-        ctx.laid_out, ctx.how = (x.shape, x.stride()), _average_arguments(*how, **more)
-        return aten.avg_pool2d(x, *ctx.how)
+        ctx.layout, ctx.how = (x.shape, x.stride()), _average_arguments(*how, **more)
+        return aten_avg_pool2d(x, *ctx.how)
 
     @staticmethod
     @gradient
     def backward(ctx: Any, saved: tuple[Any, ...], grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient of the input, of which only the shape matters."""
-        return aten.avg_pool2d_backward(grad, _unread(ctx.laid_out, grad), *ctx.how), None, None
+        return avg_pool2d_backward(grad, _placeholder(ctx.layout, grad), *ctx.how), None, None
 
 
-class Maximum(Function):
+class MaxPool2d(Function):
     """The largest value of each window."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, *how: Any) -> Any:
         """Return the maxima; kept is their place in the window."""
-        y, places = aten.max_pool2d_with_indices(x, *how)
-        ctx.laid_out, ctx.how = (x.shape, x.stride()), how
+        y, places = max_pool2d_with_indices(x, *how)
+        ctx.layout, ctx.how = (x.shape, x.stride()), how
         (_, across), stride, padding, dilation, _ = how
         top, left = _corners(places, stride, padding)
         row, column = places // x.shape[-1] - top, places % x.shape[-1] - left
@@ -72,12 +76,12 @@ class Maximum(Function):
     @gradient
     def backward(ctx: Any, saved: tuple[Any, ...], grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient at the places of the maxima."""
-        inside, width = saved[0].long(), ctx.laid_out[0][-1]
+        inside, width = saved[0].long(), ctx.layout[0][-1]
         (_, across), stride, padding, dilation, _ = ctx.how
         top, left = _corners(inside, stride, padding)
         places = (inside // across * dilation[0] + top) * width + inside % across * dilation[1] + left
-        unread = _unread(ctx.laid_out, grad)
-        return aten.max_pool2d_with_indices_backward(grad, unread, *ctx.how, places), *(None,) * len(ctx.how)
+        input = _placeholder(ctx.layout, grad)
+        return max_pool2d_backward(grad, input, *ctx.how, places), *(None,) * len(ctx.how)
 
 
 def _corners(y: Tensor, stride: tuple[int, int], padding: tuple[int, int]) -> tuple[Tensor, Tensor]:
@@ -98,12 +102,13 @@ def _average_arguments(
     return kernel, _pair(stride) if stride else kernel, _pair(padding), ceil_mode, count_include_pad, divisor_override
 
 
-def _wanted(x: Tensor) -> bool:
-    return torch.is_grad_enabled() and x.requires_grad and dense(x) and x.dim() == 4
+def _has_gradient(x: Tensor) -> bool:
+    return torch.is_grad_enabled() and x.requires_grad and is_dense(x) and x.dim() == 4
 
 
-def _unread(laid_out: Any, grad: Tensor) -> Tensor:
-    return torch.empty_strided(*laid_out, dtype=grad.dtype, device=grad.device)
+def _placeholder(layout: Any, grad: Tensor) -> Tensor:
+    # an input whose shape and strides matter, and its values do not
+    return torch.empty_strided(*layout, dtype=grad.dtype, device=grad.device)
 
 
 def _pair(value: Any) -> tuple[int, int]:

@@ -8,6 +8,7 @@ sums of one channel are added up in float64.
 import torch
 from torch import Tensor
 
+native_batch_norm_backward = torch.ops.aten.native_batch_norm_backward
 SHORT = 256  # values in one sum, at least
 WIDE = 1 << 12  # channels to keep sums of, at most: they stay in the innermost cache
 
@@ -15,7 +16,7 @@ WIDE = 1 << 12  # channels to keep sums of, at most: they stay in the innermost 
 def moments(x: Tensor) -> tuple[Tensor, Tensor]:
     """Return the mean and the variance of each channel, over all else."""
     parts, channels = _parts(x), x.shape[1]
-    mean, var = torch.batch_norm_update_stats(_apart(x, parts), None, None, 0.0)
+    mean, var = torch.batch_norm_update_stats(_split(x, parts), None, None, 0.0)
     if parts == 1:
         return mean, var
     between, whole = torch.var_mean(mean.view(parts, channels).double(), 0, correction=0)
@@ -23,12 +24,12 @@ def moments(x: Tensor) -> tuple[Tensor, Tensor]:
     return whole.to(mean.dtype), spread.to(var.dtype)
 
 
-def sums(grad: Tensor, x: Tensor, mean: Tensor, inverse: Tensor) -> tuple[Tensor, Tensor]:
+def gradient_sums(grad: Tensor, x: Tensor, mean: Tensor, inverse: Tensor) -> tuple[Tensor, Tensor]:
     """Return the sum of grad times the normalised x, and the sum of grad, of each channel."""
     parts, channels = _parts(x), x.shape[1]
-    _, first, second = torch.ops.aten.native_batch_norm_backward(
-        _apart(grad, parts),
-        _apart(x, parts),
+    _, first, second = native_batch_norm_backward(
+        _split(grad, parts),
+        _split(x, parts),
         None,
         None,
         None,
@@ -53,7 +54,7 @@ def _parts(x: Tensor) -> int:
     return parts
 
 
-def _apart(x: Tensor, parts: int) -> Tensor:
+def _split(x: Tensor, parts: int) -> Tensor:
     if parts == 1:
         return x
     channels = x.shape[1] * parts

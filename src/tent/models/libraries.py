@@ -14,26 +14,26 @@ from tent.data.preprocess import Preprocess
 from tent.models.entry import Entry
 
 
-def timm(name: str, pretrained: bool) -> Entry:
+def load_timm(name: str, pretrained: bool) -> Entry:
     """Return a model of timm, with the preprocessing that timm tested it with."""
-    library = _library("timm", "vision")
+    library = _import_library("timm", "vision")
     if not library.is_model(name):
         raise ValueError(f"timm has no model {name!r}; timm.list_models() names them")
-    with _hub(f"timm:{name}"):
+    with _short_errors(f"timm:{name}"):
         model = library.create_model(name, pretrained=pretrained)
     seen = library.data.resolve_model_data_config(model)
     side = seen["input_size"][-1]
     preprocess = Preprocess(int(side / seen["crop_pct"]), side, seen["mean"], seen["std"], seen["interpolation"])
-    return Entry(f"timm:{name}", model, preprocess, model.num_classes, None, _origin("timm", pretrained))
+    return Entry(f"timm:{name}", model, preprocess, model.num_classes, None, _describe_weights("timm", pretrained))
 
 
-def torchvision(name: str, pretrained: bool) -> Entry:
+def load_torchvision(name: str, pretrained: bool) -> Entry:
     """Return a model of torchvision, with the preprocessing of its default weights."""
-    models = _library("torchvision.models", "vision")
+    models = _import_library("torchvision.models", "vision")
     if name not in models.list_models():
         raise ValueError(f"torchvision has no model {name!r}; torchvision.models.list_models() names them")
     weights = models.get_model_weights(name).DEFAULT
-    with _hub(f"torchvision:{name}"):
+    with _short_errors(f"torchvision:{name}"):
         model = models.get_model(name, weights=weights if pretrained else None)
     seen, names = weights.transforms(), weights.meta.get("categories")
     crop = getattr(seen, "crop_size", None)
@@ -46,23 +46,30 @@ def torchvision(name: str, pretrained: bool) -> Entry:
         preprocess,
         len(names) if names else None,
         names,
-        _origin("torchvision", pretrained),
+        _describe_weights("torchvision", pretrained),
     )
 
 
-def hf(name: str, pretrained: bool) -> Entry:
+def load_hugging_face(name: str, pretrained: bool) -> Entry:
     """Return an image classifier of the Hugging Face hub, with its own image processor's preprocessing."""
-    library = _library("transformers", "hf")
-    with _hub(f"hf:{name}"):
+    library = _import_library("transformers", "hf")
+    with _short_errors(f"hf:{name}"):
         auto = library.AutoModelForImageClassification
         config = library.AutoConfig.from_pretrained(name)
         model = auto.from_pretrained(name) if pretrained else auto.from_config(config)
         seen = library.AutoImageProcessor.from_pretrained(name).to_dict()
     names = [str(config.id2label[i]) for i in range(config.num_labels)]
-    return Entry(f"hf:{name}", model, _processor(seen), config.num_labels, names, _origin("Hugging Face", pretrained))
+    return Entry(
+        f"hf:{name}",
+        model,
+        _read_processor(seen),
+        config.num_labels,
+        names,
+        _describe_weights("Hugging Face", pretrained),
+    )
 
 
-def own(file: str, factory: str) -> Entry:
+def load_factory(file: str, factory: str) -> Entry:
     """Return what a function without arguments in a Python file makes."""
     path = Path(file)
     if not path.is_file():
@@ -81,10 +88,14 @@ def own(file: str, factory: str) -> Entry:
     return Entry(f"{path.name}:{factory}", model, Preprocess(), None, None, "as the factory made it")
 
 
-LIBRARIES: dict[str, Callable[[str, bool], Entry]] = {"timm": timm, "torchvision": torchvision, "hf": hf}
+LIBRARIES: dict[str, Callable[[str, bool], Entry]] = {
+    "timm": load_timm,
+    "torchvision": load_torchvision,
+    "hf": load_hugging_face,
+}
 
 
-def _processor(seen: dict[str, Any]) -> Preprocess:
+def _read_processor(seen: dict[str, Any]) -> Preprocess:
     size, crop = seen.get("size") or {}, seen.get("crop_size") or {}
     side: Any = size.get("shortest_edge") or (size.get("height"), size.get("width"))
     if "crop_pct" in seen and "shortest_edge" in size and size["shortest_edge"] < 384:  # ConvNeXt's own way
@@ -98,11 +109,11 @@ def _processor(seen: dict[str, Any]) -> Preprocess:
     return Preprocess(side, cut, mean, std, names[int(seen.get("resample", 2))])
 
 
-def _origin(library: str, pretrained: bool) -> str:
+def _describe_weights(library: str, pretrained: bool) -> str:
     return f"{library}'s" if pretrained else "none: drawn at random"
 
 
-def _library(module: str, extra: str) -> Any:
+def _import_library(module: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as missing:
@@ -110,7 +121,7 @@ def _library(module: str, extra: str) -> Any:
 
 
 @contextmanager
-def _hub(name: str) -> Iterator[None]:
+def _short_errors(name: str) -> Iterator[None]:
     """Say in one line when a download fails, whichever of the libraries' many errors it was."""
     logger = logging.getLogger("huggingface_hub")
     level = logger.level

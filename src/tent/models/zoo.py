@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tent.models.carded import carded, read_card, trained
+from tent.models.cards import build_from_card, load_trained, read_card
 from tent.models.entry import Entry
-from tent.models.libraries import LIBRARIES, own
-from tent.models.state import put_weights
+from tent.models.libraries import LIBRARIES, load_factory
+from tent.models.weight_files import load_weights
 
 WEIGHTS = Path(__file__).parent / "weights"
 SHIPPED = ("r26-cifar10", "r26-svhn", "r26-mnist")
@@ -24,17 +24,17 @@ def load(name: str, weights: str | os.PathLike[str] | None = None, pretrained: b
     """
     kind, _, rest = name.partition(":")
     if name in SHIPPED:
-        entry = shipped(name)
+        entry = load_shipped(name)
     elif kind == "trained" and rest:
-        entry = trained(rest)
+        entry = load_trained(rest)
     elif kind.endswith(".py") and rest:
-        entry = own(kind, rest)
+        entry = load_factory(kind, rest)
     elif kind in LIBRARIES and rest:
         entry = LIBRARIES[kind](rest, pretrained and weights is None)
     else:
         raise ValueError(f"no model {name!r}; name it {NAMES}")
     if weights is not None:
-        put_weights(entry.model, entry.name, weights)
+        load_weights(entry.model, entry.name, weights)
         entry = replace(entry, weights=f"{Path(weights).name}", training=None)
     entry.model.eval()
     return entry
@@ -45,6 +45,6 @@ def card(name: str) -> dict[str, Any]:
     return read_card(WEIGHTS / f"{name}.json")
 
 
-def shipped(name: str) -> Entry:
+def load_shipped(name: str) -> Entry:
     """Return a model whose weights are part of the package."""
-    return carded(name, WEIGHTS / f"{name}.json", WEIGHTS / f"{name}.safetensors", "shipped")
+    return build_from_card(name, WEIGHTS / f"{name}.json", WEIGHTS / f"{name}.safetensors", "shipped")

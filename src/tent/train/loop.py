@@ -10,13 +10,21 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from tent.data import Images, Preprocess
-from tent.train.augment import cropped, flipped
-from tent.train.draws import DRAWS, HEADS, ORDER, TARGET_DRAWS, TARGET_ORDER, Passes, generator
-from tent.train.folder import save_checkpoint
-from tent.train.objective import Batch, Objective
-from tent.train.recipe import Recipe
-from tent.train.schedule import SCHEDULES
-from tent.train.source import pixels_of
+from tent.train.batches import (
+    DRAWS,
+    HEADS,
+    ORDER,
+    TARGET_DRAWS,
+    TARGET_ORDER,
+    Passes,
+    generator,
+    random_crop,
+    random_flip,
+)
+from tent.train.domains import read_pixels
+from tent.train.objectives import Batch, Objective
+from tent.train.recipe import SCHEDULES, Recipe
+from tent.train.run_folder import save_checkpoint
 
 
 class Watcher(Protocol):
@@ -41,7 +49,7 @@ class Training:
     ) -> None:
         self.device = device
         self.model = model.to(self.device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
-        self.objective = started(objective, self.model, recipe.seed).to(self.device).train()
+        self.objective = start_objective(objective, self.model, recipe.seed).to(self.device).train()
         self.data, self.preprocess, self.recipe, self.target = data, preprocess, recipe, target
         self.optimizer = sgd([self.model, self.objective], recipe)
         self.epoch_steps = max(1, len(data) // recipe.batch)
@@ -73,7 +81,7 @@ class Training:
         self.seconds += monotonic() - began
 
     def batch(self) -> Batch:
-        """What the step under way sees; which images and which draws depends on the seed and the step alone."""
+        """Return what the step under way sees; which images and which draws depends on the seed and the step alone."""
         epoch, place = divmod(self.step, self.epoch_steps)
         if self.order[0] != epoch:
             self.order = epoch, torch.randperm(len(self.data), generator=generator(self.recipe.seed, ORDER, epoch))
@@ -85,28 +93,28 @@ class Training:
         return Batch(inputs, labels, self.step / self.steps, random, self.target_inputs(len(indices)))
 
     def target_inputs(self, n: int) -> Tensor | None:
-        """So many images of the target, if there is one, from draws that leave those of the source alone."""
+        """Return so many images of the target, if there is one, from draws that leave those of the source alone."""
         if self.target is None:
             return None
         indices = self.target_order.between(self.step * n, (self.step + 1) * n).numpy()
         return self.inputs(self.target, indices, generator(self.recipe.seed, TARGET_DRAWS, self.step))
 
     def inputs(self, data: Images, indices: NDArray[np.int64], random: torch.Generator) -> Tensor:
-        """Images as the network sees them in training: cropped, flipped and normalised."""
-        images = torch.from_numpy(pixels_of(data, indices))
+        """Return images as the network sees them in training: cropped, flipped and normalised."""
+        images = torch.from_numpy(read_pixels(data, indices))
         if self.recipe.crop:
-            images = cropped(images, self.recipe.crop, random)
+            images = random_crop(images, self.recipe.crop, random)
         if self.recipe.flip:
-            images = flipped(images, random)
+            images = random_flip(images, random)
         return self.preprocess(images.numpy()).to(self.device, memory_format=torch.channels_last)
 
     @property
-    def passed(self) -> int:
+    def images_seen(self) -> int:
         """Images that go forward, and backward, through the network in the whole run; four quarters are one image."""
         return round(self.steps * min(self.recipe.batch, len(self.data)) * self.objective.cost)
 
     def state(self) -> dict[str, Any]:
-        """All that the next step depends on."""
+        """Return all that the next step depends on."""
         return {
             "model": self.model.state_dict(),
             "objective": self.objective.state_dict(),
@@ -147,8 +155,8 @@ def sgd(modules: list[nn.Module], recipe: Recipe) -> torch.optim.SGD:
     return torch.optim.SGD(groups, lr=recipe.lr, momentum=recipe.momentum, nesterov=recipe.momentum > 0, fused=True)
 
 
-def started(objective: Objective, model: nn.Module, seed: int) -> Objective:
-    """An objective with heads that fit a model and depend on the seed alone."""
+def start_objective(objective: Objective, model: nn.Module, seed: int) -> Objective:
+    """Return an objective with heads that fit a model and depend on the seed alone."""
     with torch.random.fork_rng():
         torch.manual_seed(int(torch.randint(2**62, (), generator=generator(seed, HEADS))))
         objective.start(model)

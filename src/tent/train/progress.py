@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
 
+from tent.environment import duration
 from tent.train.loop import Training, Watcher
 
 GAP = 60.0  # seconds between plain lines inside an epoch
@@ -17,10 +18,10 @@ class Pace:
     def __init__(self) -> None:
         self.ends: deque[float] = deque([monotonic()], maxlen=200)
 
-    def left(self, run: Training) -> str:
+    def remaining(self, run: Training) -> str:
         """Note the end of a step, and say how long the run still takes."""
         self.ends.append(monotonic())
-        return clock((self.ends[-1] - self.ends[0]) / (len(self.ends) - 1) * (run.steps - run.step))
+        return duration((self.ends[-1] - self.ends[0]) / (len(self.ends) - 1) * (run.steps - run.step))
 
 
 class Lines:
@@ -30,16 +31,16 @@ class Lines:
         self.pace = Pace()
         self.said = self.epoch_began = monotonic()
         if run.step:
-            print(f"going on after {run.step} of {run.steps} steps", file=sys.stderr, flush=True)
+            print(f"continuing after {run.step} of {run.steps} steps", file=sys.stderr, flush=True)
 
     def __call__(self, run: Training, loss: float, error: float) -> None:
         """Say how far the run is, where it is time to."""
-        now, left = monotonic(), self.pace.left(run)
+        now, left = monotonic(), self.pace.remaining(run)
         epoch, place = divmod(run.step, run.epoch_steps)
         if place and now - self.said < GAP:
             return
         where = f"epoch {epoch}/{run.recipe.epochs}" + (f" and {place}/{run.epoch_steps} steps" if place else "")
-        took = "" if place else f"epoch took {clock(now - self.epoch_began)}, "
+        took = "" if place else f"epoch took {duration(now - self.epoch_began)}, "
         print(f"{where}: loss {loss:.4f}, training error {error:.2%}, {took}{left} left", file=sys.stderr, flush=True)
         self.said = now
         if not place:
@@ -47,7 +48,7 @@ class Lines:
 
 
 @contextmanager
-def shown(run: Training) -> Iterator[Watcher]:
+def show(run: Training) -> Iterator[Watcher]:
     """Show a run while it lasts."""
     try:
         from rich import console, progress
@@ -67,13 +68,6 @@ def shown(run: Training) -> Iterator[Watcher]:
         def watch(run: Training, loss: float, error: float) -> None:
             epoch = -(-run.step // run.epoch_steps)
             said = f"epoch {epoch}/{run.recipe.epochs}, loss {loss:.3f}, training error {error:.1%}"
-            bar.update(task, completed=run.step, description=said, left=f"{pace.left(run)} left")
+            bar.update(task, completed=run.step, description=said, left=f"{pace.remaining(run)} left")
 
         yield watch
-
-
-def clock(seconds: float) -> str:
-    """Seconds as a reader wants them."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

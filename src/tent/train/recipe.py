@@ -1,12 +1,20 @@
 """What a training run is made of: the same recipe and data give the same weights."""
 
+import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from tent.data.sets import DIGITS, find
-from tent.train.schedule import SCHEDULES
+from tent.data.sets.catalog import DIGITS, find_set
+
+Schedule = Callable[[int, int, float, float], float]
+
+
+CPUINFO = Path("/proc/cpuinfo")
+BFLOAT16_FLAGS = {"amx_bf16", "avx512_bf16", "bf16"}
 
 
 @dataclass(frozen=True)
@@ -49,31 +57,59 @@ class Recipe:
         if self.precision not in ("bfloat16", "float32"):
             raise ValueError(f"precision must be bfloat16 or float32, not {self.precision!r}")
 
-    def written(self) -> dict[str, Any]:
-        """The recipe as a card carries it: every choice, and a size and a target where there is one."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the recipe as a card carries it: every choice, and a size and a target where there is one."""
         return {
             name: value for name, value in asdict(self).items() if value is not None and (value or name != "target")
         }
 
     def command(self, method: str = "source") -> str:
-        """The command line that runs this recipe."""
+        """Return the command line that runs this recipe."""
         special = ("--flip" if self.flip else "--no-flip") + (" --start FILE" if self.start else "")
         options = {
-            name.replace("_", "-"): value for name, value in self.written().items() if name not in ("flip", "start")
+            name.replace("_", "-"): value for name, value in self.to_dict().items() if name not in ("flip", "start")
         }
         if method != "source":
             options = {"method": method, "source": options.pop("data"), **options}
         return f"tent train {' '.join(f'--{name} {value}' for name, value in options.items())} {special} --out FOLDER"
 
 
-def mirrored(data: str) -> bool:
-    """Whether a set's images may be flipped from left to right: a mirrored digit is no digit."""
-    found = find(data)
+def may_flip(data: str) -> bool:
+    """Tell whether a set's images may be flipped from left to right: a mirrored digit is no digit."""
+    found = find_set(data)
     return found is None or found.class_names != DIGITS
 
 
 def best_precision(device: torch.device) -> str:
-    """bfloat16 where the device multiplies in it, float32 elsewhere."""
+    """Return bfloat16 where the device multiplies in it, float32 elsewhere: torch emulates it there, and is slower."""
     if device.type == "cuda":
-        return "bfloat16" if torch.cuda.is_bf16_supported() else "float32"
-    return "bfloat16" if torch.ops.mkldnn._is_mkldnn_bf16_supported() else "float32"
+        fast = torch.cuda.get_device_capability(device) >= (8, 0)
+    else:
+        names = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")  # private: may be gone
+        fast = any(getattr(torch.cpu, name, bool)() for name in names) or bool(_cpu_flags() & BFLOAT16_FLAGS)
+    return "bfloat16" if fast else "float32"
+
+
+def _cpu_flags() -> set[str]:
+    try:
+        lines = CPUINFO.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return set()
+    return {flag for line in lines if line.startswith(("flags", "Features")) for flag in line.split()}
+
+
+def one_cycle(step: int, steps: int, rise: float, hold: float) -> float:
+    """Up in a straight line, level for a while, then down to nothing in a straight line (Smith, 2018)."""
+    up = round(rise * steps)  # whole steps: before the fall begins, a rate does not depend on how long the run is
+    level = up + round(hold * steps)
+    if step < up:
+        return step / up
+    return 1.0 if step < level else (steps - step) / (steps - level)
+
+
+def cosine(step: int, steps: int, rise: float, hold: float) -> float:
+    """From the peak to nothing along half a cosine (Loshchilov & Hutter, 2017)."""
+    return 0.5 * (1 + math.cos(math.pi * step / steps))
+
+
+SCHEDULES: dict[str, Schedule] = {"one-cycle": one_cycle, "cosine": cosine}

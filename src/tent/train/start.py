@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from tent.data import Images
 from tent.models import NETWORKS, RotationResNet, zoo
-from tent.train.folder import card_beside
 from tent.train.recipe import Recipe
+from tent.train.run_folder import find_card
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Start:
     sha256: str
 
     @classmethod
-    def of(cls, given: str | Path) -> "Start":
+    def find(cls, given: str | Path) -> "Start":
         """Find a file of weights, or those of a shipped model by its name."""
         path, shipped = Path(given), str(given) in zoo.SHIPPED
         if shipped and not path.exists():
@@ -42,11 +42,11 @@ class Start:
     @property
     def card(self) -> dict[str, Any] | None:
         """The card of the earlier training, where it is there."""
-        return card_beside(self.path)
+        return find_card(self.path)
 
 
-def network(recipe: Recipe, data: Images, start: Start | None) -> nn.Module:
-    """The network of a recipe at its start, which depends on the seed alone, or on the weights it starts from."""
+def build_network(recipe: Recipe, data: Images, start: Start | None) -> nn.Module:
+    """Return the network of a recipe at its start: drawn from the seed, or with the weights it starts from."""
     if data.classes is None:
         raise ValueError(f"{data.name} does not say how many classes it has; name a set that does")
     with torch.random.fork_rng():
@@ -54,14 +54,14 @@ def network(recipe: Recipe, data: Images, start: Start | None) -> nn.Module:
         model = NETWORKS[recipe.model](classes=data.classes)
     if start is not None:
         try:
-            _put(load_file(start.path), model)
+            _load(load_file(start.path), model)
         except (RuntimeError, SafetensorError) as error:
             what = f"{recipe.model} for {data.classes} classes"
             raise ValueError(f"{start.path}: not weights of {what} ({error})") from error
     return model
 
 
-def _put(state: dict[str, Tensor], model: nn.Module) -> None:
+def _load(state: dict[str, Tensor], model: nn.Module) -> None:
     branch = {name: tensor for name, tensor in model.state_dict().items() if name.startswith("rotation.")}
     if not isinstance(model, RotationResNet) or branch.keys() & state.keys():
         model.load_state_dict(state)

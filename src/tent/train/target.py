@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tent.data import Images, load
-from tent.data.forms import SEVERITIES, corrupted_arrays, corrupted_tree
-from tent.data.sets import named
+from tent.data.sets.catalog import get_set
+from tent.data.sets.formats import SEVERITIES
 
 KINDS = ("folder", "npy", "torchvision", "hf")  # what may stand before a colon and is no set
 
@@ -21,13 +21,13 @@ class Target:
     severity: int = SEVERITIES
 
     @classmethod
-    def of(cls, word: str) -> "Target":
+    def parse(cls, word: str) -> "Target":
         """Read a word."""
         name, *rest = word.split(":")
         if name in KINDS:
             return cls(word)
-        known = named(name)
-        if known.open not in (corrupted_arrays, corrupted_tree):
+        known = get_set(name)
+        if "corruption" not in known.format.options:
             if len(rest) > 1 or not all(rest):
                 raise ValueError(f"{word!r}: write {known.name}, or {known.name}:test for its test split")
             return cls(known.name, rest[0] if rest else "train")
@@ -45,16 +45,16 @@ class Target:
             return f"{self.name}:{self.type}:{self.severity}"
         return self.name if self.split == "train" else f"{self.name}:{self.split}"
 
-    def opened(self, root: str | os.PathLike[str] | None = None) -> Images:
+    def open(self, root: str | os.PathLike[str] | None = None) -> Images:
         """Open the images that are learnt from; labels they have are not for learning."""
         return load(self.name, self.split, root, **self._options)
 
-    def test(self, root: str | os.PathLike[str] | None = None) -> Images:
+    def open_test(self, root: str | os.PathLike[str] | None = None) -> Images:
         """Open the images that its error is measured on: its test split, or the same ones where it has but one."""
         return load(self.name, "test", root, **self._options)
 
-    def words(self, images: Images) -> str:
-        """What a card calls it."""
+    def describe(self, images: Images) -> str:
+        """Return what a card calls it."""
         if self.name.partition(":")[0] in KINDS:
             return images.name
         return " ".join([self.name, *([self.type, str(self.severity)] if self.type else []), self.split])

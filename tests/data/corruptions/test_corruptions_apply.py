@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tent.data import corruptions
 from tent.data.corruptions import BENCHMARK, CORRUPTIONS, HELD_OUT, corrupt
-from tent.data.corruptions.severities import CIFAR, IMAGENET
+from tent.data.corruptions.constants import CIFAR, IMAGENET
 
 types = st.sampled_from(list(CORRUPTIONS))
 severities = st.integers(1, 5)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tent.data.corruptions import corrupt
-from tent.data.corruptions.arrays import mirrored
-from tent.data.corruptions.elastic import sampled
-from tent.data.corruptions.severities import CIFAR, IMAGENET
+from tent.data.corruptions.constants import CIFAR, IMAGENET
+from tent.data.corruptions.digital import sample_bilinear
+from tent.data.corruptions.filters import mirror
 
 TABLES = {"cifar": CIFAR, "imagenet": IMAGENET}
 cases = pytest.mark.parametrize("constants", TABLES)
@@ -77,8 +77,8 @@ def test_sampling_at_pixels_and_between_them(images):
     x = images.astype(np.float32)
     rows, columns = np.meshgrid(np.arange(32.0), np.arange(32.0), indexing="ij")
     places = (np.broadcast_to(rows, (8, 32, 32)), np.broadcast_to(columns, (8, 32, 32)))
-    np.testing.assert_array_equal(sampled(x, *places, mirrored), x)
-    half = sampled(x, places[0] + 0.5, places[1], mirrored)
+    np.testing.assert_array_equal(sample_bilinear(x, *places, mirror), x)
+    half = sample_bilinear(x, places[0] + 0.5, places[1], mirror)
     np.testing.assert_allclose(half[:, :-1], (x[:, :-1] + x[:, 1:]) / 2)
     np.testing.assert_allclose(half[:, -1], x[:, -1])
 

@@ -12,8 +12,8 @@ def all_kinds(draws):
         draws.normal((5,)),
         draws.integers((7,), -2, 2),
         draws.poisson(np.full((len(draws.index), 5), 9.0)),
-        draws.opposed((3,)),
-        draws.spread(),
+        draws.antithetic((3,)),
+        draws.low_discrepancy(),
         draws.uniform((4,)),
     ]
 
@@ -53,14 +53,14 @@ def test_laws():
 
 
 def test_opposed_pairs_cancel_and_keep_the_law():
-    draws = Draws(1, "fog", 5, range(6, 106)).opposed((500,))
+    draws = Draws(1, "fog", 5, range(6, 106)).antithetic((500,))
     np.testing.assert_array_equal(draws[::2], -draws[1::2])
     assert (draws.min(), draws.max(), draws.var()) == pytest.approx((-1, 1, 1 / 3), abs=0.02)
 
 
 @pytest.mark.parametrize("start", [0, 17, 2**63])
 def test_spread_covers_evenly_wherever_it_starts(start):
-    places = np.sort(Draws(2, "frost", 1, range(start, start + 64)).spread())
+    places = np.sort(Draws(2, "frost", 1, range(start, start + 64)).low_discrepancy())
     assert places[0] >= 0
     assert places[-1] < 1
     assert np.abs(places - (np.arange(64) + 0.5) / 64).max() < 0.05

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tent.data.corruptions import corrupt
-from tent.data.corruptions.severities import CIFAR
+from tent.data.corruptions.constants import CIFAR
 
 GREY = np.full((20, 32, 32, 3), 128, np.uint8)
 

@@ -9,10 +9,9 @@ from PIL import Image
 
 from tent.data.corruptions import corrupt
 from tent.data.corruptions.draws import Draws
-from tent.data.corruptions.edges import distance, edges
-from tent.data.corruptions.panes import PANES, panes
-from tent.data.corruptions.photographs import photographs
-from tent.data.corruptions.plasma import plasma
+from tent.data.corruptions.frost import PANES, panes, read_photographs
+from tent.data.corruptions.spatter import distance, edges
+from tent.data.corruptions.weather import plasma
 
 
 @pytest.mark.parametrize("size", [2, 32, 256])
@@ -111,7 +110,7 @@ def folder(tmp_path):
     Image.fromarray(ramp.astype(np.uint8)).save(tmp_path / "b.png")
     Image.fromarray(np.full((200, 210), 200, np.uint8)).save(tmp_path / "a.png")  # grey
     (tmp_path / "note.txt").write_text("not a picture")
-    photographs.cache_clear()
+    read_photographs.cache_clear()
     return tmp_path
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tent.data import known, sets
-from tent.data.published import Set
+from tent.data import known_sets
+from tent.data.sets import catalog
+from tent.data.sets.published import Set
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def publish(server, monkeypatch) -> Callable[..., Set]:
     """Put a set's files on the server in place of the published ones, under their own names and with their own sums."""
 
     def put(name, files, gives=None, **changes):
-        about = known()[name]
+        about = known_sets()[name]
         kept = [file for file in about.files if file.name in files]
         assert len(kept) == len(files)
         for file in kept:
@@ -32,7 +33,7 @@ def publish(server, monkeypatch) -> Callable[..., Set]:
             for file in kept
         )
         changed = dataclasses.replace(about, files=new, **changes)
-        monkeypatch.setitem(sets.SETS, name, changed)
+        monkeypatch.setitem(catalog.SETS, name, changed)
         return changed
 
     return put

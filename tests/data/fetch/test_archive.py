@@ -1,3 +1,6 @@
+import gzip
+import lzma
+import random
 import tarfile
 import zipfile
 
@@ -5,7 +8,7 @@ import made
 import pytest
 
 from tent.data.fetch.archive import extract, members
-from tent.data.published import silent
+from tent.data.sets.published import silent
 
 
 def write(tmp_path, content, name="a.tar"):
@@ -16,6 +19,10 @@ def write(tmp_path, content, name="a.tar"):
 
 def everything(path, folder):
     return extract(path, folder, silent, lambda inside: inside)
+
+
+def read_all(path):
+    return [inside.read() for _, inside in members(path, silent)]
 
 
 def files(folder):
@@ -91,3 +98,56 @@ def test_progress_ends_at_the_whole(tmp_path):
     said = []
     list(members(path, lambda *about: said.append(about)))
     assert said[-1] == ("opening a.tar", path.stat().st_size, path.stat().st_size)
+
+
+PACKS = {"gz": "w:gz", "bz2": "w:bz2", "xz": "w:xz"}
+
+
+@pytest.mark.parametrize("kind", PACKS)
+def test_a_flipped_bit_in_a_compressed_archive_is_noticed(tmp_path, kind):
+    content = made.tar({f"{n}.bin": made.pixels(3_000, seed=n).tobytes() for n in range(3)}, PACKS[kind])
+    draw = random.Random(0)
+    for place in [*draw.sample(range(12, len(content)), 20), *range(len(content) - 8, len(content) - 4)]:
+        bits = bytearray(content)
+        bits[place] ^= 1 << draw.randrange(8)
+        path = write(tmp_path, bytes(bits), "bad.tar")
+        with pytest.raises(ValueError, match=r"bad\.tar"):
+            read_all(path)
+
+
+def test_a_damaged_xz_is_refused_by_name(tmp_path):
+    content = made.tar({"a.bin": made.pixels(100_000).tobytes()}, "w:xz")
+    path = write(tmp_path, content[:20_000] + bytes(64) + content[20_064:])
+    with pytest.raises(ValueError, match=r"a\.tar: not a whole archive"):
+        everything(path, tmp_path / "out")
+    path = write(tmp_path, lzma.compress(b"no tar"))
+    with pytest.raises(ValueError, match=r"a\.tar: not a whole archive"):
+        everything(path, tmp_path / "out")
+
+
+def test_an_encrypted_zip_is_refused_by_name(tmp_path):
+    content = bytearray(made.zipped({"a.txt": b"secret"}))
+    content[6] |= 1  # the flags of the file, here and in the directory
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    path = write(tmp_path, bytes(content), "a.zip")
+    with pytest.raises(ValueError, match=r"a\.zip: .*encrypted"):
+        everything(path, tmp_path / "out")
+
+
+@pytest.mark.parametrize("size", ["declared", "behind the end"])
+def test_an_archive_that_unpacks_without_bounds_is_refused(tmp_path, size, monkeypatch):
+    monkeypatch.setattr("tent.data.fetch.archive.ROOM", 1_000_000)
+    content = made.tar({"a.bin": bytes(30_000_000)} if size == "declared" else {"a.bin": b"1"}, "w")
+    path = write(tmp_path, gzip.compress(content + bytes(30_000_000 if size != "declared" else 0)), "a.tar")
+    with pytest.raises(ValueError, match=r"a\.tar: unpacks to more than"):
+        everything(path, tmp_path / "out")
+
+
+def test_a_zip_that_unpacks_without_bounds_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("tent.data.fetch.archive.ROOM", 1_000_000)
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.bin", bytes(30_000_000))
+    with pytest.raises(ValueError, match=r"a\.zip: unpacks to more than"):
+        everything(path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -6,8 +6,8 @@ import tarfile
 import made
 import pytest
 
-from tent.data.fetch.get import downloads, get
-from tent.data.published import silent
+from tent.data.fetch.get import download_folder, get
+from tent.data.sets.published import silent
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_an_evil_or_truncated_archive_leaves_nothing_behind(root, publish, archi
 
 def test_a_file_put_in_place_that_is_not_the_published_one_is_refused_but_kept(root, publish):
     about = publish("mnist", made.mnist_files())
-    place = downloads(about, root)
+    place = download_folder(about, root)
     place.mkdir(parents=True)
     (place / "t10k-images-idx3-ubyte.gz").write_bytes(b"something else")
     with pytest.raises(ValueError, match="delete it, or put the published file there"):
@@ -40,7 +40,7 @@ def test_a_file_put_in_place_that_is_not_the_published_one_is_refused_but_kept(r
 
 
 def test_without_a_network_it_says_which_files_to_put_where_and_takes_them(root, publish, dead_url, monkeypatch):
-    monkeypatch.setattr("tent.data.fetch.http.ATTEMPTS", 1)
+    monkeypatch.setattr("tent.data.fetch.download.ATTEMPTS", 1)
     files = made.mnist_files()
     about = publish("mnist", files)
     offline = tuple(dataclasses.replace(file, url=f"{dead_url}/{file.name}") for file in about.files)
@@ -54,7 +54,7 @@ def test_without_a_network_it_says_which_files_to_put_where_and_takes_them(root,
     assert "train-images" not in message
     assert "\n" not in message
     for name, content in files.items():
-        (downloads(about, root) / name).write_bytes(content)
+        (download_folder(about, root) / name).write_bytes(content)
     assert get(about, root) == ("train", "test")
 
 
@@ -85,5 +85,5 @@ def test_an_interrupted_layout_leaves_nothing_that_looks_whole(root, publish):
     )
     with pytest.raises(KeyboardInterrupt):
         get(stopped, root)
-    assert about.there(root / "mnist") == []
+    assert about.pieces_in(root / "mnist") == []
     assert get(about, root) == ("train", "test")

@@ -1,4 +1,4 @@
-"""What was learnt, kept beside the results: cases that learn alike and differ in their answers learn once."""
+"""States that were learnt, kept beside the results: cases that learn alike and differ in their answers learn once."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,36 +10,46 @@ from tent.adapted import Adapted
 from tent.bench.case import Case
 from tent.files import atomic_write
 
+COUNTS = ("forwards", "backwards", "updates", "skipped")
+
 
 @dataclass(frozen=True)
-class Lessons:
+class AdaptedCache:
     """A folder of adapted states; a few kilobytes each, and safe to delete."""
 
     folder: Path
 
     def keep(self, case: Case, adapted: Adapted, seconds: float) -> None:
-        """Keep the state that a case has learnt, and the time that it took."""
+        """Keep the state that a case has learnt, its counts, and the time that it took."""
         tensors = {name: tensor.contiguous() for name, tensor in adapted.state_dict().items()}
-        if not tensors or adapted.episodic or adapted.engine.state.memory:
-            return  # nothing was learnt, or more than tensors
+        if not tensors or not _can_share(case, adapted):
+            return
         self.folder.mkdir(exist_ok=True)
-        counts = {"seconds": seconds, "updates": adapted.updates, "skipped": adapted.skipped}
+        counts = {name: getattr(adapted.state.counts, name) for name in COUNTS}
         with atomic_write(self._path(case)) as path:
-            save_file(tensors, path, {name: str(value) for name, value in counts.items()})
+            save_file(tensors, path, {name: str(value) for name, value in {**counts, "seconds": seconds}.items()})
 
     def recall(self, case: Case, adapted: Adapted) -> float | None:
         """Put a fresh adaptation into the state that a case learns, if it is known; return the time that took then."""
         try:
             with safe_open(self._path(case), "pt") as file:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-                counts = {name: float(value) for name, value in file.metadata().items()}
+                numbers = dict(file.metadata())
         except (OSError, SafetensorError):
             return None
         adapted.load_state_dict(tensors)
-        adapted.engine.updates, adapted.engine.skipped = int(counts["updates"]), int(counts["skipped"])
-        return counts["seconds"]
+        seconds = float(numbers.pop("seconds"))
+        for name, value in numbers.items():
+            setattr(adapted.state.counts, name, int(value))
+        return seconds
 
     def _path(self, case: Case) -> Path:
         # what an online case has learnt by its end is what an offline one learns before it answers
-        learns = replace(case, when="online", data=case.fit or case.data, fit=None, note={})
+        learns = replace(case, when="online", data=(case.fit,) if case.fit else case.data, fit=None)
         return self.folder / f"{learns.key()[:24]}.safetensors"
+
+
+def _can_share(case: Case, adapted: Adapted) -> bool:
+    """Tell whether tensors are all that was learnt, and took the passes that any case which learns alike takes."""
+    own_pass = adapted.answers == "before" and adapted.method.uses_pass
+    return case.reset == "never" and "method" not in case.files and (case.when == "offline" or own_pass)

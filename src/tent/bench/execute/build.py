@@ -7,8 +7,7 @@ from torch import nn
 
 from tent import norm, select
 from tent.adapted import Adapted, adapt
-from tent.bench.case import Case
-from tent.bench.execute.methods import METHODS
+from tent.bench.case import Case, find_method
 from tent.method import Method, OptimizerFactory
 from tent.select import Select
 
@@ -21,32 +20,33 @@ SELECTS: dict[str, Select] = {
 OPTIMIZERS: dict[str, OptimizerFactory] = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
 
 
-def adapted_of(case: Case, model: nn.Module) -> Adapted:
+def build_adapted(case: Case, model: nn.Module) -> Adapted:
     """Return the model under the adaptation that a case describes."""
     return adapt(
         model,
-        method_of(case),
-        select=select_of(case.select),
+        build_method(case),
+        select=find_select(case.select),
         stats=None if case.stats is None else norm.named(case.stats),
-        optimizer=optimizer_of(case.optimizer, case.momentum),
+        optimizer=find_optimizer(case.optimizer, case.momentum),
         lr=case.lr,
         steps=case.steps,
-        episodic=case.when == "episodic",
+        episodic=case.reset == "batch",
         answers=case.answers,  # type: ignore[arg-type]  # adapt looks at it
     )
 
 
-def method_of(case: Case) -> Method:
+def build_method(case: Case) -> Method:
     """Return the method with its options."""
-    if case.undecided:
-        raise ValueError(f"{case.method}'s {', '.join(case.undecided)} has not been chosen yet")
+    if case.choose:
+        raise ValueError(f"{case.method}'s {', '.join(case.choose)} has not been chosen yet")
+    found = find_method(case.method)
     try:
-        return METHODS[case.method](**case.options)
+        return found(**case.options)
     except TypeError as error:
         raise ValueError(f"{case.method} with {dict(case.options)}: {error}") from None
 
 
-def select_of(word: str | None) -> Select | None:
+def find_select(word: str | None) -> Select | None:
     """Return what moves: a name in SELECTS, or all_but:NAME[,NAME]."""
     if word is None:
         return None
@@ -58,7 +58,7 @@ def select_of(word: str | None) -> Select | None:
     return SELECTS[word]
 
 
-def optimizer_of(word: str | None, momentum: float | None) -> OptimizerFactory | None:
+def find_optimizer(word: str | None, momentum: float | None) -> OptimizerFactory | None:
     """Return an optimizer's class, with its momentum where one is given."""
     if word is None:
         if momentum is not None:

@@ -1,6 +1,8 @@
-"""What a case is run on: its model and its images, opened once a process, and the hashes that pin it to them."""
+"""What a case is run on: its model and its stream, opened once a process, and the hashes that pin it to them."""
 
+import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -10,63 +12,69 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tent.bench.case import Case, Data
-from tent.data import place
-from tent.data.images import Each, Images, Pixels
+from tent.data import order
+from tent.data.data_folder import data_folder
 from tent.data.load import load
+from tent.data.sets.images import Each, Images, Pixels
 from tent.data.stream import Stream
-from tent.delta import fingerprint
+from tent.engine.source_model import fingerprint
 from tent.models import zoo
 from tent.models.entry import Entry
 
 
-def entry_of(model: str, weights: str | None = None) -> Entry:
+def load_entry(model: str, weights: str | None = None) -> Entry:
     """Return a model of the zoo; it is never written to, so all cases of a process share it."""
-    return _loaded(model, weights, place.root(), os.getcwd())[0]
+    return _load_entry(model, weights, data_folder(), os.getcwd())[0]
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Open everything afresh from here on, as it lies on disk now."""
-    _loaded.cache_clear()
-    _opened.cache_clear()
+    _load_entry.cache_clear()
+    _load_images.cache_clear()
 
 
-def images_of(data: Data) -> Images:
+def load_images(data: Data) -> Images:
     """Return the images of a set."""
-    return _opened(data.name, data.split, data.corruption, data.severity, place.root(), os.getcwd())
+    return _load_images(data.name, data.split, data.corruption, data.severity, data_folder(), os.getcwd())
 
 
-def pinned(case: Case, weights: str | None = None) -> Case:
-    """Return the case tied to the hashes of its model and data; another hash than it is tied to already is refused."""
-    entry, images = entry_of(case.model, weights), images_of(case.data)
-    _answerable(entry, images, case)
-    learnt = images_of(case.fit).sha256 if case.fit else ""
-    state = _loaded(case.model, weights, place.root(), os.getcwd())[1]
-    found = case.pinned(state, images.sha256, learnt)
-    if case.weights not in ("", found.weights):
-        raise ValueError(f"{case.model}: its weights are {found.weights[:12]}, not {case.weights[:12]} as in the case")
-    if case.data.sha256 not in ("", found.data.sha256):
-        raise ValueError(
-            f"{images.name}: its hash is {found.data.sha256[:12]}, not {case.data.sha256[:12]} as in the case"
-        )
+def pin_case(case: Case, weights: str | None = None) -> Case:
+    """Return the case tied to the hashes of its model, data and files; others than it is tied to are refused."""
+    entry, state = _load_entry(case.model, weights, data_folder(), os.getcwd())
+    for data in case.data:
+        _check_answerable(entry, load_images(data), data)
+    learnt = load_images(case.fit).sha256 if case.fit else ""
+    code = {what: hashlib.sha256(Path(file).expanduser().read_bytes()).hexdigest() for what, file in case.files.items()}
+    found = case.pin(state, [load_images(data).sha256 for data in case.data], learnt, code)
+    _check_same(case, found)
     return found
 
 
-def count(case: Case) -> int:
+def count_images(case: Case) -> int:
     """Return the number of images that a case is answered on."""
-    first, end = case.data.part or (0, len(images_of(case.data)))
-    return min(end - first, case.images or end - first)
+    sizes = [data.part[1] - data.part[0] if data.part else len(load_images(data)) for data in case.data]
+    times = int(case.domains.partition(":")[2] or 1)
+    return times * sum(min(size, case.images or size) for size in sizes)
 
 
-def stream_of(case: Case, data: Data, entry: Entry) -> Stream:
-    """Return the batches of a case's data, in the order of its seed, prepared as the model wants them."""
-    images, seed, preprocess = images_of(data), None, entry.preprocess
+def build_stream(case: Case, data: Sequence[Data], entry: Entry) -> Stream:
+    """Return the batches of some data in a case's order, prepared as the model wants them."""
+    streams = [_build_domain(case, each, entry) for each in data]
+    word, _, times = case.domains.partition(":")
+    if word == "mixed":
+        return Stream.mixed(streams, case.seed, case.batch_size)
+    if word == "recurring":
+        return Stream.recurring(streams, int(times))
+    return streams[0] if len(streams) == 1 else Stream.sequence(streams)
+
+
+def _build_domain(case: Case, data: Data, entry: Entry) -> Stream:
+    images, own, preprocess = load_images(data), order.named(case.order, case.seed), entry.preprocess
     if data.size is not None:
         preprocess = replace(preprocess, size=(data.size, data.size), crop=None, interpolation="bilinear")
-    if data.part is None:
-        seed = case.seed
-    else:
-        images = Part(images, case.seed, *data.part)
-    stream = Stream(images, case.batch_size, seed, preprocess)
+    if data.part is not None:
+        images, own = Part(images, case.seed, *data.part), order.Stored()
+    stream = Stream(images, case.batch_size, own, preprocess, data.label)
     return stream.first(case.images) if case.images and case.images < stream.total else stream
 
 
@@ -77,8 +85,7 @@ class Part(Images):
         if end > len(whole):
             raise ValueError(f"{whole.name}: images {first:,} to {end:,} of {len(whole):,}; ask for fewer")
         self._whole = whole
-        # the same permutation as a stream's of all of it
-        self._rows = np.random.default_rng(seed).permutation(len(whole))[first:end].astype(np.int64)
+        self._rows = order.Shuffled(seed).permutation(len(whole))[first:end]
         name = f"images {first:,} to {end:,} of {whole.name} shuffled by seed {seed}"
         super().__init__(name, whole.targets(self._rows), whole.classes, whole.class_names)
 
@@ -96,24 +103,36 @@ class Part(Images):
 
 # names may be paths, so the folder that they begin at is a part of what was opened
 @lru_cache(maxsize=16)  # a suite has one large model, or a dozen small ones
-def _loaded(model: str, weights: str | None, root: Path, here: str) -> tuple[Entry, str]:
+def _load_entry(model: str, weights: str | None, root: Path, here: str) -> tuple[Entry, str]:
     entry = zoo.load(model, weights)
     return entry, fingerprint(entry.model)
 
 
 @lru_cache(maxsize=128)  # mapped, so of no weight
-def _opened(name: str, split: str, corruption: str | None, severity: int | None, root: Path, here: str) -> Images:
+def _load_images(name: str, split: str, corruption: str | None, severity: int | None, root: Path, here: str) -> Images:
     given: dict[str, Any] = {"corruption": corruption, "severity": severity}
     return load(name, split, root, **{key: value for key, value in given.items() if value is not None})
 
 
-def _answerable(entry: Entry, images: Images, case: Case) -> None:
+def _check_answerable(entry: Entry, images: Images, data: Data) -> None:
     if not images.labelled:
         raise ValueError(f"{images.name}: its labels are not known, and a benchmark needs them")
-    if ":" in case.data.name or entry.classes is None or images.classes is None:
+    if ":" in data.name or entry.classes is None or images.classes is None:
         return  # only a set that is known by name has all of its classes for certain
     if entry.classes != images.classes:
         raise ValueError(
             f"{images.name} has {images.classes} classes, but {entry.name} answers with {entry.classes};"
             " name a model that was made for it with --model, and its --weights"
         )
+
+
+def _check_same(case: Case, found: Case) -> None:
+    if case.weights not in ("", found.weights):
+        raise ValueError(f"{case.model}: its weights are {found.weights[:12]}, not {case.weights[:12]} as in the case")
+    for asked, data in zip(case.data, found.data, strict=True):
+        if asked.sha256 not in ("", data.sha256):
+            name, own, other = load_images(data).name, data.sha256[:12], asked.sha256[:12]
+            raise ValueError(f"{name}: its hash is {own}, not {other} as in the case")
+    for what, digest in case.code.items():
+        if digest != found.code.get(what):
+            raise ValueError(f"{getattr(case, what)}: its file has changed since this run began; run it again")

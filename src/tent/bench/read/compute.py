@@ -1,12 +1,11 @@
-"""Compute: how many images go through the network, forward and backward, for a case's answers and for a training."""
+"""Compute: how many images went through the network, forward and backward, and how long that took."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from tent.bench.case import Case
-from tent.bench.execute.methods import METHODS
-from tent.method import Method
+from tent.bench.read.grid import Grid
+from tent.bench.read.training import is_baseline
+from tent.bench.result import Result
 
 
 @dataclass(frozen=True)
@@ -24,34 +23,51 @@ class Passes:
     def __add__(self, other: "Passes") -> "Passes":
         return Passes(self.forward + other.forward, self.backward + other.backward)
 
-    def scaled(self, by: float) -> "Passes":
-        """Return so many times as many."""
-        return Passes(self.forward * by, self.backward * by)
+    def __mul__(self, factor: float) -> "Passes":
+        return Passes(self.forward * factor, self.backward * factor)
 
-    def rounded(self) -> "Passes":
-        """Return whole images."""
+    def __round__(self) -> "Passes":
         return Passes(round(self.forward), round(self.backward))
 
 
-def passes(case: Case, images: int, training: Mapping[str, Any] | None = None, share: float = 1.0) -> Passes:
-    """Return what a case takes to answer so many images, and with it a share of its model's training, if one is given.
+@dataclass(frozen=True)
+class Cost:
+    """What an answered image takes."""
 
-    A set to learn from whose size the case does not say counts as one of as many images as are answered.
-    """
-    before = training or {}
-    return _answered(case, images) + Passes(before.get("forward", 0), before.get("backward", 0)).scaled(share)
+    passes: Passes | None  # None where a result did not count them
+    training: float  # seconds
+    answering: float
 
 
-def _answered(case: Case, images: int) -> Passes:
-    learnt = images
-    if case.fit is not None and case.fit.part is not None:
-        first, end = case.fit.part
-        learnt = min(end - first, case.images or end - first)
-    method = METHODS[case.method]
-    if method.loss is Method.loss:  # nothing is learnt from a batch
-        return Passes(images + learnt * case.epochs if case.when == "offline" else learnt * case.epochs, 0)
-    # online, the pass that is learnt from answers too; but not after the update, and not where it is of other inputs
-    own = case.when != "offline" and case.answers == "before" and method.own_pass
-    answer = 0 if own else images
-    steps = learnt * case.epochs * case.steps * int(case.options.get("copies", 1))
-    return Passes(steps + answer, steps)
+def passes(result: Result) -> Passes | None:
+    """Return the images that a result's run sent through the network, if the engine counted them."""
+    if not {"forwards", "backwards"} <= set(result.counts):
+        return None
+    return Passes(result.counts["forwards"], result.counts["backwards"])
+
+
+def cost(grid: Grid, row: str, columns: Sequence[str]) -> Cost | None:
+    """Return what an answered image of a row takes over some columns; None if none of them is done."""
+    results = _successes(grid, row, columns)
+    if not results:
+        return None
+    images, spent, training = sum(result.images for result in results), Passes(0, 0), 0.0
+    for result in results:
+        before = result.training if is_baseline(result.training) else {}
+        share = _training_share(result, _successes(grid, row, grid.columns))
+        spent += Passes(before.get("forward", 0), before.get("backward", 0)) * share + (passes(result) or Passes(0, 0))
+        training += share * before.get("seconds", 0)
+    known = all(passes(result) is not None for result in results)
+    answering = sum(result.seconds for result in results) / images
+    return Cost(spent * (1 / images) if known else None, training / images, answering)
+
+
+def _successes(grid: Grid, row: str, columns: Sequence[str]) -> list[Result]:
+    entries = [grid.entries[row, column] for column in columns if (row, column) in grid.entries]
+    return [result for entry in entries for result in entry.successes.values()]
+
+
+def _training_share(result: Result, results: Sequence[Result]) -> float:
+    """Return the part of a model's training that falls on one result, by images, among those of its seed."""
+    model = result.case.model, result.case.seed
+    return result.images / sum(each.images for each in results if (each.case.model, each.case.seed) == model)

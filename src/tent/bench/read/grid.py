@@ -4,14 +4,16 @@ import re
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tent.bench.case import Case
-from tent.bench.paper import MEAN, figure
+from tent.bench.paper import MEAN, published_value
+from tent.bench.read.metric import Metric, primary_metric
 from tent.bench.result import Result
 
 
 @dataclass(frozen=True)
-class Figure:
+class Summary:
     """A mean over seeds, its spread (the standard deviation with n - 1; None of one seed), and the seeds it is of."""
 
     mean: float
@@ -27,29 +29,33 @@ class Entry:
     results: Mapping[int, Result | None]
 
     @property
-    def done(self) -> dict[int, Result]:
+    def successes(self) -> dict[int, Result]:
         """The results that are there and did not fail."""
-        return {seed: found for seed, found in self.results.items() if found is not None and found.error is None}
-
-    @property
-    def bound(self) -> bool:
-        """Whether labels were shown to what answered: nothing to be better than."""
-        return self.case.method == "oracle"
+        return {seed: each for seed, each in self.results.items() if each is not None and each.error is None}
 
     @property
     def failures(self) -> dict[int, str]:
         """Why a seed's case failed, where one did."""
-        found = {seed: result.error for seed, result in self.results.items() if result is not None}
-        return {seed: error for seed, error in found.items() if error is not None}
+        errors = {seed: result.error for seed, result in self.results.items() if result is not None}
+        return {seed: error for seed, error in errors.items() if error is not None}
 
     @property
-    def missing(self) -> tuple[int, ...]:
+    def missing_seeds(self) -> tuple[int, ...]:
         """The seeds that the store holds nothing of."""
         return tuple(seed for seed, result in self.results.items() if result is None)
 
-    def figure(self, metric: str = "error") -> Figure | None:
-        """Return a metric's mean and spread over the seeds that are done; None if none is."""
-        return figure_of({seed: result.metrics[metric] for seed, result in self.done.items()})
+    @property
+    def uses_labels(self) -> bool:
+        """Whether labels were shown to what answered: nothing to be better than."""
+        return self.case.method == "oracle"
+
+    def values(self, metric: str) -> dict[int, float]:
+        """Return a metric by seed, of the results that have it."""
+        return {seed: each.metrics[metric] for seed, each in self.successes.items() if metric in each.metrics}
+
+    def summary(self, metric: str = "") -> Summary | None:
+        """Return the mean and spread over seeds of a metric, the task's own unless named; None if no result has it."""
+        return summarize(self.values(metric or primary_metric(self.case).name))
 
 
 @dataclass(frozen=True)
@@ -65,46 +71,69 @@ class Grid:
     means: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # title -> columns, where a mean says something
     limit: int | None = None  # images of each stream, where that is not the suite's own choice
     model: str = ""  # that took the place of the suite's own
+    method: str = ""  # that was added to the suite
 
     @property
-    def file(self) -> str:
+    def file_name(self) -> str:
         """What its files are called, without their endings."""
-        model = f"-{re.sub(r'[^A-Za-z0-9]+', '-', self.model)}" if self.model else ""
-        return self.name + model + ("" if self.limit is None else f"-limit-{self.limit}")
+        changes = (self.model, self.method, "" if self.limit is None else f"limit-{self.limit}")
+        return "-".join((self.name, *(re.sub(r"[^A-Za-z0-9]+", "-", change) for change in changes if change)))
 
     @property
     def heading(self) -> str:
         """The suite's title, and in what this table is not the suite's own."""
-        model = f", model {self.model}" if self.model else ""
-        return self.title + model + ("" if self.limit is None else f", the first {self.limit:,} images of each stream")
+        changes = (
+            f"model {self.model}" if self.model else "",
+            f"with {self.method}" if self.method else "",
+            "" if self.limit is None else f"the first {self.limit:,} images of each stream",
+        )
+        return ", ".join((self.title, *(change for change in changes if change)))
 
-    def paper(self, row: str, column: str) -> float | None:
-        """Return the paper's figure of a cell in percent, where there is one; another model has none."""
-        return None if self.model else figure(self.name, row, column)
+    @cached_property
+    def metric(self) -> Metric:
+        """What all entries are judged by."""
+        metrics = {primary_metric(entry.case) for entry in self.entries.values()}
+        if len(metrics) != 1:
+            labels = ", ".join(sorted(metric.label for metric in metrics))
+            raise ValueError(f"{self.name}: its cases are judged by different metrics ({labels}); give each a suite")
+        return metrics.pop()
 
     @property
     def results(self) -> list[Result]:
         """Every result, failed ones too."""
-        return [found for entry in self.entries.values() for found in entry.results.values() if found is not None]
+        return [each for entry in self.entries.values() for each in entry.results.values() if each is not None]
+
+    def paper(self, row: str, column: str) -> float | None:
+        """Return the paper's number of a cell as it is printed, where there is one; another model has none."""
+        return None if self.model else published_value(self.name, row, column)
 
     def group(self, row: str, title: str) -> list[Entry]:
         """Return a row's entries of a column, or of the columns of a mean; none of a mean that it lacks a column of."""
         entries = [self.entries.get((row, column)) for column in self.means.get(title, (title,))]
-        found = [entry for entry in entries if entry is not None]
-        return found if len(found) == len(entries) else []
+        present = [entry for entry in entries if entry is not None]
+        return present if len(present) == len(entries) else []
 
-    def row_mean(self, row: str, title: str = MEAN) -> Figure | None:
-        """Return the mean error over the columns of a mean, of the seeds that have them all; None if no seed has."""
-        entries = self.group(row, title)
-        whole = [seed for seed in self.seeds if entries and all(seed in entry.done for entry in entries)]
-        means = {seed: statistics.mean(entry.done[seed].metrics["error"] for entry in entries) for seed in whole}
-        return figure_of(means)
+    def summary(self, row: str, title: str = MEAN) -> Summary | None:
+        """Return a row's number in a column, or over the columns of a mean, of the seeds that have them all."""
+        values = [entry.values(self.metric.name) for entry in self.group(row, title)]
+        complete = [seed for seed in self.seeds if values and all(seed in own for own in values)]
+        return summarize({seed: statistics.mean(own[seed] for own in values) for seed in complete})
+
+    def display_value(self, row: str, title: str = MEAN) -> tuple[float, float] | None:
+        """Return the mean and spread of such a number in the unit that is shown, a spread of 0 where none is known."""
+        value = self.summary(row, title)
+        return None if value is None else (self.metric.scale(value.mean), self.metric.scale(value.spread or 0))
 
 
-def figure_of(values: Mapping[int, float]) -> Figure | None:
+def summarize(values: Mapping[int, float]) -> Summary | None:
     """Return the mean and the spread of one value a seed; None of no values."""
     if not values:
         return None
     # exact sums, so that the spread of equal values is zero
     spread = statistics.stdev(values.values()) if len(values) > 1 else None
-    return Figure(statistics.mean(values.values()), spread, tuple(values))
+    return Summary(statistics.mean(values.values()), spread, tuple(values))
+
+
+def display_name(name: str) -> str:
+    """Return a name as it is read: gaussian_noise is gaussian noise."""
+    return name.replace("_", " ")

@@ -6,56 +6,70 @@ from dataclasses import replace
 from tent.bench.case import Case, Data
 from tent.bench.result import Result
 
-Kept = dict[Case, list[Result]]  # by the case as a suite names it
-Pins = list[tuple[str, str]]  # what is tied to a hash, and the hash
+CaseResults = dict[Case, list[Result]]  # by the case as a suite names it
+Hashes = list[tuple[str, str]]  # what is tied to a hash, and the hash
 
 
-def settled(name: str, found: Kept, starts: Sequence[str]) -> Kept:
+def resolve_hashes(suite: str, results: CaseResults, prefixes: Sequence[str]) -> CaseResults:
     """Return the results of one hash a model and one a set: the only one there is, or the one that begins as asked."""
-    there = {value for result in _each(found) for _, value in (*_weights(result.case), *_data(result.case)) if value}
-    for start in starts:
-        if not any(value.startswith(start) for value in there):
-            weights = sorted({value[:12] for result in _each(found) for _, value in _weights(result.case) if value})
-            raise ValueError(f"{name}: no results of weights {start}; the store has {', '.join(weights) or 'none'}")
-    found = _one(name, found, "weights", _weights, starts)
-    return _one(name, found, "data", _data, starts)
+    known = {value for result in _each(results) for value in all_hashes(result.case)}
+    for prefix in prefixes:
+        if not any(value.startswith(prefix) for value in known):
+            weights = sorted({result.case.weights[:12] for result in _each(results) if result.case.weights})
+            raise ValueError(f"{suite}: no results of weights {prefix}; the store has {', '.join(weights) or 'none'}")
+    for kind, hashes in KINDS.items():
+        results = _select(suite, results, kind, hashes, prefixes)
+    return results
 
 
-def _one(name: str, found: Kept, kind: str, pins: Callable[[Case], Pins], starts: Sequence[str]) -> Kept:
-    seen: dict[str, set[str]] = {}
-    for result in _each(found):
-        for what, value in pins(result.case):
-            seen.setdefault(what, set()).update([value] if value else [])  # an early failure is tied to nothing
-    for what, values in seen.items():
+def all_hashes(case: Case) -> set[str]:
+    """Return every hash that a case is tied to: of its weights, its data, and the user's own files."""
+    return {value for hashes in KINDS.values() for _, value in hashes(case) if value}
+
+
+def _select(
+    suite: str, results: CaseResults, kind: str, hashes: Callable[[Case], Hashes], prefixes: Sequence[str]
+) -> CaseResults:
+    known: dict[str, set[str]] = {}
+    for result in _each(results):
+        for name, value in hashes(result.case):
+            known.setdefault(name, set()).update([value] if value else [])  # an early failure is tied to nothing
+    for name, values in known.items():
         if len(values) < 2:
             continue
-        picked = {value for value in values if value.startswith(tuple(starts))} if starts else values
-        if len(picked) != 1:
-            listed = ", ".join(sorted(value[:12] for value in values))
+        chosen = {value for value in values if value.startswith(tuple(prefixes))} if prefixes else values
+        if len(chosen) != 1:
             raise ValueError(
-                f"{name}: the store has results of {what} with {len(values)} different {kind} ({listed}); "
+                f"{suite}: the store has results of {name} with {len(values)} different {kind} "
+                f"({', '.join(sorted(value[:12] for value in values))}); "
                 f"choose one, such as --weights {min(values)[:12]}"
             )
-        seen[what] = picked
+        known[name] = chosen
 
-    def fits(result: Result) -> bool:
-        return all(not value or value in seen[what] for what, value in pins(result.case))
+    def matches(result: Result) -> bool:
+        return all(not value or value in known[name] for name, value in hashes(result.case))
 
-    return {case: [result for result in own if fits(result)] for case, own in found.items()}
+    return {case: [result for result in own if matches(result)] for case, own in results.items()}
 
 
-def _weights(case: Case) -> Pins:
+def _weight_hashes(case: Case) -> Hashes:
     return [(case.model, case.weights)]
 
 
-def _data(case: Case) -> Pins:
-    streams = (case.data,) if case.fit is None else (case.data, case.fit)
-    return [(_words(replace(data, sha256="", part=None, size=None)), data.sha256) for data in streams]
+def _data_hashes(case: Case) -> Hashes:
+    return [(_describe(data), data.sha256) for data in (*case.data, *([case.fit] if case.fit else []))]
 
 
-def _words(data: Data) -> str:
-    return " ".join(str(value) for value in data.to_json().values())
+def _code_hashes(case: Case) -> Hashes:
+    return [(file, case.code.get(what, "")) for what, file in case.files.items()]
 
 
-def _each(found: Kept) -> Iterator[Result]:
-    return (result for own in found.values() for result in own)
+def _describe(data: Data) -> str:
+    return " ".join(str(value) for value in replace(data, sha256="", part=None, size=None).to_json().values())
+
+
+def _each(results: CaseResults) -> Iterator[Result]:
+    return (result for own in results.values() for result in own)
+
+
+KINDS = {"weights": _weight_hashes, "data": _data_hashes, "code": _code_hashes}

@@ -6,8 +6,8 @@ from typing import Any
 NAMES = {"rg": "RG", "uda-ss": "UDA-SS", "ttt": "TTT"}  # as their papers write them
 
 
-def altered(training: Mapping[str, Any]) -> bool:
-    """Tell whether a training is a method of its own, and not what any source model has behind it."""
+def is_baseline(training: Mapping[str, Any]) -> bool:
+    """Tell whether a training is a method of its own, rather than what any source model has behind it."""
     return str(training.get("method", "source")) != "source"
 
 

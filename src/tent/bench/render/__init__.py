@@ -1,1 +1,1 @@
-"""The forms that a table is written in: Markdown, LaTeX, CSV and HTML."""
+"""From a grid to what is read: terminal, Markdown, LaTeX, CSV, HTML and figures."""

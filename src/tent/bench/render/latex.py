@@ -1,7 +1,6 @@
 """A table as LaTeX, for a paper that loads booktabs."""
 
-from tent.bench.render.caption import caption, remarks
-from tent.bench.render.table import Line, Piece, Table
+from tent.bench.render.table import Field, Line, Table
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -32,49 +31,45 @@ SPECIAL = {
 }
 
 
-def latex(table: Table) -> str:
+def to_latex(table: Table) -> str:
     """Return a table as a LaTeX float, with its caption above and its notes below."""
-    said = escaped(f"{table.title}. {caption(table)}")
     lines = [
         "% needs \\usepackage{booktabs}",
         "\\begin{table}",
         "\\centering",
-        f"\\caption{{{said}}}",
+        f"\\caption{{{escape(f'{table.title}. {table.caption}')}}}",
         f"\\label{{tab:{''.join(c if c.isalnum() else '-' for c in table.name)}}}",
         f"\\begin{{tabular}}{{l{'r' * len(table.heads)}}}",
         "\\toprule",
-        _row([escaped(table.corner), *(escaped(head) for head in table.heads)]),
+        _row([escape(head) for head in (table.corner, *table.heads)]),
         "\\midrule",
-        *(row for line in table.lines for row in _lines(line)),
+        *(row for line in table.lines for row in _rows(line)),
         "\\bottomrule",
         "\\end{tabular}",
     ]
-    below = [f"\\textsuperscript{{{number}}} {escaped(note)}" for number, note in enumerate(table.notes, 1)]
-    below += [escaped(remark) for remark in remarks(table)]
+    below = [f"\\textsuperscript{{{number}}} {escape(note)}" for number, note in enumerate(table.notes, 1)]
+    below += [escape(remark) for remark in table.all_remarks]
     if below:
         lines += ["\\par\\smallskip\\footnotesize\\raggedright", "\n\n".join(below)]
     return "\n".join([*lines, "\\end{table}"]) + "\n"
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Return text that LaTeX sets as it is."""
     return "".join(SPECIAL.get(character, character) for character in text)
 
 
-def _lines(line: Line) -> list[str]:
-    row = _row([escaped(line.head), *(_field(piece) for piece in line.pieces)])
+def _rows(line: Line) -> list[str]:
+    row = _row([escape(line.head), *(_field(field) for field in line.fields)])
     return ["\\midrule", row] if line.ruled else [row]
 
 
-def _row(fields: list[str]) -> str:
-    return " & ".join(fields) + " \\\\"
+def _row(texts: list[str]) -> str:
+    return " & ".join(texts) + " \\\\"
 
 
-def _field(piece: Piece) -> str:
-    text = piece.text + (f" $\\pm$ {piece.spread}" if piece.spread else "")
-    if piece.bold:
-        text = f"\\textbf{{{piece.text}}}" + (f" $\\pm$ {piece.spread}" if piece.spread else "")
-    elif piece.kind in ("missing", "failed"):
-        text = f"\\emph{{{text}}}"
-    marks = ",".join(str(note) for note in piece.notes)
-    return f"{text}\\textsuperscript{{{marks}}}" if marks else text
+def _field(field: Field) -> str:
+    style = "textbf" if field.bold else "emph" if field.kind in ("missing", "failed") else ""
+    text = f"\\{style}{{{field.text}}}" if style else field.text
+    text += f" $\\pm$ {field.spread}" if field.spread else ""
+    return f"{text}\\textsuperscript{{{field.marks}}}" if field.marks else text

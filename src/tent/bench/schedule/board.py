@@ -1,16 +1,16 @@
-"""The board: which tasks of a plan are to do, running, done and failed, and how long the rest should take."""
+"""The board: which jobs of a plan are to do, running, done and failed, and how long the rest should take."""
 
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timezone
+from statistics import median
 from time import monotonic
 
-from tent.bench.execute.run import failed
+from tent.bench.case import Case
+from tent.bench.execute.run_case import failure
 from tent.bench.result import Result
-from tent.bench.schedule.choice import decided
-from tent.bench.schedule.pace import Pace
-from tent.bench.schedule.plan import Plan, Task
+from tent.bench.schedule.plan import Job, Plan
 from tent.bench.store import Store
 
 
@@ -22,44 +22,44 @@ class Board:
         self.since = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         self.pace = Pace(store.all())
         self.before = 0  # done by an earlier run
-        self.done: list[tuple[Task, Result]] = []
-        self.failed: list[tuple[Task, str]] = []
-        self.running: dict[Task, float] = {}  # since when
-        self.todo: deque[Task] = deque()
-        self.undecided: list[Task] = []  # wait for the candidates
-        self._sort(plan.tasks)
+        self.done: list[tuple[Job, Result]] = []
+        self.failed: list[tuple[Job, str]] = []
+        self.running: dict[Job, float] = {}  # since when
+        self.todo: deque[Job] = deque()
+        self.undecided: list[Job] = []  # wait for the candidates
+        self._sort(plan.jobs)
         self._decide()
 
     @property
     def total(self) -> int:
         """The number of all cases."""
-        return len(self.plan.tasks) + len(self.plan.broken)
+        return len(self.plan.jobs) + len(self.plan.broken)
 
     def start(self) -> None:
         """Put on record what cannot be run."""
-        for task, why in self.plan.broken:
-            self.store.put(failed(task.case, why))
-            self.failed.append((task, why))
+        for job, why in self.plan.broken:
+            self.store.put(failure(job.case, why))
+            self.failed.append((job, why))
 
-    def take(self) -> Task | None:
-        """Return the next task, or None while there is nothing to run."""
+    def take(self) -> Job | None:
+        """Return the next job, or None while there is nothing to run."""
         self._decide()
         if not self.todo:
             return None
-        task = self.todo.popleft()
-        self.running[task] = monotonic()
-        return task
+        job = self.todo.popleft()
+        self.running[job] = monotonic()
+        return job
 
-    def end(self, task: Task, result: Result | None) -> None:
-        """Take note of a task's result; without one, another run has it, and it is looked at again later."""
-        del self.running[task]
+    def end(self, job: Job, result: Result | None) -> None:
+        """Take note of a job's result; without one, another run has it, and it is looked at again later."""
+        del self.running[job]
         if result is None:
-            self.todo.append(task)
+            self.todo.append(job)
         elif result.error is None:
-            self.done.append((task, result))
+            self.done.append((job, result))
             self.pace.add(result)
         else:
-            self.failed.append((task, result.error))
+            self.failed.append((job, result.error))
 
     @property
     def over(self) -> bool:
@@ -70,45 +70,78 @@ class Board:
     def left(self) -> tuple[float, int]:
         """Return the seconds that the rest should take with these workers, and the number of unknown cases."""
         known, unknown, now = 0.0, 0, monotonic()
-        for task in (*self.todo, *self.undecided, *self.running):
-            seconds = self.pace.seconds(task.case, task.images)
+        for job in (*self.todo, *self.undecided, *self.running):
+            seconds = self.pace.seconds(job.case, job.images)
             unknown += seconds is None
-            known += max(0.0, (seconds or 0.0) - (now - self.running.get(task, now)))
+            known += max(0.0, (seconds or 0.0) - (now - self.running.get(job, now)))
         return known / self.workers, unknown
 
-    def settled(self, task: Task) -> bool:
-        """Tell whether a task needs no run: it succeeded once, or failed since this run began."""
-        return settled(self.store.get(task.case), self.since)
-
-    def _sort(self, tasks: Iterable[Task]) -> None:
-        for task in tasks:
-            if task.case.undecided:
-                self.undecided.append(task)
-            elif self.settled(task):
+    def _sort(self, jobs: Iterable[Job]) -> None:
+        for job in jobs:
+            if job.case.choose:
+                self.undecided.append(job)
+            elif has_ended(self.store.get(job.case), job, self.since):
                 self.before += 1
             else:
-                self.todo.append(task)
+                self.todo.append(job)
 
     def _decide(self) -> None:
         """Choose what the candidates' results allow to choose."""
         cells, choice = self.plan.candidates, self.plan.suite.choice
         if not self.undecided or not choice:
             return
-        waiting = {task.case for task in (*self.todo, *self.running)}
+        waiting = {job.case for job in (*self.todo, *self.running)}
         if any(cell.case in waiting for cell in cells):
             return
-        found = {cell.case: result for cell in cells if (result := self.store.get(cell.case)) is not None}
-        tasks, self.undecided = self.undecided, []
+        results = {cell.case: result for cell in cells if (result := self.store.get(cell.case)) is not None}
+        jobs, self.undecided = self.undecided, []
         try:
-            ready = [replace(task, case=decided(task.case, choice.option, cells, found)) for task in tasks]
+            value, how = choice.decide(cells, results)
         except ValueError as error:
-            for task in tasks:
-                self.store.put(failed(task.case.unpinned(), str(error)))
-                self.failed.append((task, str(error)))
+            for job in jobs:
+                self.store.put(failure(job.case.unpin(), str(error)))
+                self.failed.append((job, str(error)))
             return
-        self._sort(ready)
+        option = choice.option
+        self._sort(replace(job, case=job.case.decide(option, value), choices={option: how}) for job in jobs)
 
 
-def settled(result: Result | None, since: str) -> bool:
-    """Tell whether a result stands: a success, or a failure of no earlier than the time given."""
-    return result is not None and (result.error is None or result.finished >= since)
+def has_ended(result: Result | None, job: Job, since: str) -> bool:
+    """Tell whether a job needs no run: it succeeded once, with its choices on record, or failed since a time."""
+    if result is None:
+        return False
+    if result.error is not None:
+        return result.finished >= since
+    return result.complete and set(job.choices) <= set(result.choices)
+
+
+class Pace:
+    """Seconds an image by kind of case, from results."""
+
+    def __init__(self, results: Iterable[Result] = ()) -> None:
+        self._close: dict[tuple[object, ...], list[float]] = {}
+        self._wide: dict[tuple[object, ...], list[float]] = {}
+        for result in results:
+            self.add(result)
+
+    def add(self, result: Result) -> None:
+        """Learn from a result."""
+        if result.complete:
+            rate = result.seconds / result.images
+            self._close.setdefault(_close_kind(result.case), []).append(rate)
+            self._wide.setdefault(_wide_kind(result.case), []).append(rate / result.case.steps)
+
+    def seconds(self, case: Case, images: int) -> float | None:
+        """Return how long a case of so many images should take, or None where nothing like it was measured."""
+        if rates := self._close.get(_close_kind(case)):
+            return median(rates) * images
+        rates = self._wide.get(_wide_kind(case))
+        return median(rates) * case.steps * images if rates else None
+
+
+def _wide_kind(case: Case) -> tuple[object, ...]:
+    return case.model, case.method, case.when, case.reset, case.epochs
+
+
+def _close_kind(case: Case) -> tuple[object, ...]:
+    return *_wide_kind(case), case.steps, case.batch_size, case.select, case.stats, case.answers

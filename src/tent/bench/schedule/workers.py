@@ -11,68 +11,92 @@ from time import sleep
 
 import torch
 
-from tent.bench.execute.run import failed
-from tent.bench.schedule.attempt import attempt
-from tent.bench.schedule.board import Board
-from tent.bench.schedule.plan import Task, file_for
+from tent.bench.execute.adapted_cache import AdaptedCache
+from tent.bench.execute.run_case import failure, run_case
+from tent.bench.result import Result
+from tent.bench.schedule.board import Board, has_ended
+from tent.bench.schedule.plan import Job
 from tent.bench.store import Store
-from tent.engine.memory import keep_memory
+from tent.environment import keep_memory
 
-Notice = Callable[[Board, Task | None], None]  # told after every change, with the task that ended
+Notice = Callable[[Board, Job | None], None]  # told after every change, with the job that ended
 PAUSE = 0.5  # seconds between looks at what another run has under way
 
 
+def attempt(store: Store, job: Job, weights: str | None, since: str) -> Result | None:
+    """Return the result of a job, run unless it is there; None while another process runs it.
+
+    Args:
+        since: a failure from before this time is tried again.
+    """
+    try:
+        with store.lock(job.case):
+            result = store.get(job.case)
+            if result is not None and has_ended(result, job, since):
+                return result
+            if result is None or not result.complete:
+                try:
+                    result = run_case(job.case, weights, AdaptedCache(store.folder / ".learnt"))
+                except Exception as error:  # noqa: BLE001 (a failing case is on record and does not stop the rest)
+                    result = failure(job.case, error)
+            result = result.with_choices(job.choices)
+            store.put(result)
+            return result
+    except BlockingIOError:
+        return None
+
+
 def work(board: Board, notice: Notice) -> None:
-    """Run all of a board's tasks, in this process or in as many as the board has workers."""
+    """Run all of a board's jobs, in this process or in as many as the board has workers."""
     board.start()
     notice(board, None)
     if board.workers == 1:
-        _alone(board, notice)
+        _work_alone(board, notice)
         return
     crew = [Worker(board) for _ in range(board.workers)]
     try:
-        _together(board, crew, notice)
+        _work_together(board, crew, notice)
     finally:
         for worker in crew:
             worker.end()
 
 
-def _alone(board: Board, notice: Notice) -> None:
+def _work_alone(board: Board, notice: Notice) -> None:
     while not board.over:
-        task = board.take()
-        if task is None:
+        job = board.take()
+        if job is None:
             sleep(PAUSE)
             continue
         notice(board, None)
-        result = attempt(board.store, task.case, file_for(board.plan, task.case), board.since)
-        board.end(task, result)
-        notice(board, task if result else None)
+        result = attempt(board.store, job, board.plan.weights_for(job.case), board.since)
+        board.end(job, result)
+        notice(board, job if result else None)
         if result is None:
             sleep(PAUSE)
 
 
-def _together(board: Board, crew: list["Worker"], notice: Notice) -> None:
+def _work_together(board: Board, crew: list["Worker"], notice: Notice) -> None:
     while not board.over:
         for worker in crew:
-            if worker.task is None and (task := board.take()):
-                worker.give(task)
+            if worker.job is None and (job := board.take()):
+                worker.give(job)
         notice(board, None)
-        busy = {worker.pipe: worker for worker in crew if worker.task}
+        busy = {worker.pipe: worker for worker in crew if worker.job}
         if not busy:
             sleep(PAUSE)
         for worker in [busy[pipe] for pipe in wait(list(busy), PAUSE) if isinstance(pipe, Connection)]:
-            task, found = worker.take()
-            notice(board, task if found else None)
-            if not found:
+            job, ended = worker.take()
+            notice(board, job if ended else None)
+            if not ended:
                 sleep(PAUSE / board.workers)  # another run has it
 
 
 class Worker:
-    """A process, and the task that it has."""
+    """A process, and the job that it has."""
 
     def __init__(self, board: Board) -> None:
         self.board = board
-        self.task: Task | None = None
+        self.job: Job | None = None
         self._start()
 
     def _start(self) -> None:
@@ -81,32 +105,32 @@ class Worker:
         threads = max(1, torch.get_num_threads() // self.board.workers)
         arguments = (theirs, self.board.store.folder, self.board.since, threads)
         self.process = context.Process(target=serve, args=arguments, daemon=True)
-        with _deaf():
+        with _ignore_interrupts():
             self.process.start()
         theirs.close()
 
-    def give(self, task: Task) -> None:
-        """Hand a task over."""
-        self.task = task
+    def give(self, job: Job) -> None:
+        """Hand a job over."""
+        self.job = job
         with suppress(OSError):  # it has died, which `take` finds
-            self.pipe.send((task.case, file_for(self.board.plan, task.case)))
+            self.pipe.send((job, self.board.plan.weights_for(job.case)))
 
-    def take(self) -> tuple[Task, bool]:
-        """Return the task that it ended, and whether there is a result; a dead process fails its task."""
-        task, self.task = self.task, None
-        if task is None:
-            raise RuntimeError("the worker has no task")
+    def take(self) -> tuple[Job, bool]:
+        """Return the job that it ended, and whether there is a result; a dead process fails its job."""
+        job, self.job = self.job, None
+        if job is None:
+            raise RuntimeError("the worker has no job")
         try:
             result = self.pipe.recv()
         except (EOFError, OSError):
             self.process.join()
-            result = failed(task.case, self._death())
+            result = failure(job.case, self._death())
             self.board.store.put(result)
             self._start()
         if isinstance(result, OSError):
             raise result
-        self.board.end(task, result)
-        return task, result is not None
+        self.board.end(job, result)
+        return job, result is not None
 
     def _death(self) -> str:
         code = self.process.exitcode or 0
@@ -121,24 +145,24 @@ class Worker:
 
 
 def serve(pipe: Connection, folder: os.PathLike[str], since: str, threads: int) -> None:
-    """Run the cases that come through a pipe, until it closes or the process at its other end is gone."""
-    threading.Thread(target=_outlive_nobody, daemon=True).start()
+    """Run the jobs that come through a pipe, until it closes or the process at its other end is gone."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     keep_memory()
     store = Store(folder)  # type: ignore[arg-type]
     while True:
         try:
-            case, weights = pipe.recv()
+            job, weights = pipe.recv()
         except (EOFError, OSError):
             return
         try:
-            pipe.send(attempt(store, case, weights, since))
+            pipe.send(attempt(store, job, weights, since))
         except OSError as error:  # a store that cannot be written to ends the run, in the words of one process
             pipe.send(error)
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
+def _ignore_interrupts() -> Iterator[None]:
     """Let the process that is started inside not hear ctrl-c, from its first moment: who started it ends it."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -150,7 +174,7 @@ def _deaf() -> Iterator[None]:
         signal.signal(signal.SIGINT, heard)
 
 
-def _outlive_nobody() -> None:
+def _end_with_parent() -> None:
     if parent := multiprocessing.parent_process():
         parent.join()
         os._exit(1)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from tent.bench.case import Case, Data
 from tent.bench.paper import MEAN
 from tent.bench.suite import Cell, Suite, grid
-from tent.bench.suites.cifar import FAMILIES, MODELS, on
+from tent.bench.suites.cifar import FAMILIES, MODELS, columns
 
 NAME = "cifar10-c"
 # over two dozen variants on all fifteen would take a day, and a variant that matters does so on all families or says
@@ -20,7 +20,7 @@ STEPS = (1, 2, 3, 5, 10)
 
 def variants(images: int | None) -> list[tuple[str, Case]]:
     """Return Tent and its variants; those at Tent's own value are Tent's own case."""
-    case = Case(MODELS[NAME], Data(NAME), "tent", optimizer="adam", lr=1e-3, images=images)
+    case = Case(MODELS[NAME], (Data(NAME),), "tent", optimizer="adam", lr=1e-3, images=images)
     return [
         ("Tent", case),
         ("without new statistics", replace(case, stats="source")),
@@ -38,7 +38,7 @@ def variants(images: int | None) -> list[tuple[str, Case]]:
 def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
     """Return every variant on every type."""
     images = min(limit or IMAGES, IMAGES)
-    return [cell for seed in seeds for cell in grid(variants(images), on(NAME, seed, 5, TYPES))]
+    return [cell for seed in seeds for cell in grid(variants(images), columns(NAME, seed, 5, TYPES))]
 
 
 ABLATION = Suite(

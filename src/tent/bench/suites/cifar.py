@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from tent.bench.case import CHOSEN, Case, Data
+from tent.bench.case import Case, Data
 from tent.bench.paper import MEAN
 from tent.bench.suite import Cell, Choice, Suite, grid
 from tent.data.corruptions import BENCHMARK, HELD_OUT
@@ -16,36 +16,39 @@ SEVERITIES = (1, 2, 3, 4, 5)
 FAMILIES = ("gaussian_noise", "defocus_blur", "fog", "jpeg_compression")
 THRESHOLDS = (0, 0.5, 0.7, 0.9, 0.95, 0.99)
 ROWS = ("Source", "BN", "PL", "Tent", "Tent offline")
-RULE = "lowest mean error over these types at severity 5, seed 0; the smallest in a tie"
+HOW = {  # PL's threshold is chosen, in words
+    "from": THRESHOLDS,
+    "on": HELD_OUT,
+    "rule": "lowest mean error over these types at severity 5, seed 0; the smallest in a tie",
+}
 
 
 def rows(name: str, images: int | None) -> list[tuple[str, Case]]:
     """Return the methods of the table, on no type yet; PL's threshold is undecided."""
-    case = Case(MODELS[name], Data(name), "source", images=images)
+    case = Case(MODELS[name], (Data(name),), "source", images=images)
     learns = replace(case, optimizer="adam", lr=1e-3)
-    how = {"suite": f"{name}-choice", "from": THRESHOLDS, "on": HELD_OUT, "rule": RULE}
     cases = (
         case,
         replace(case, method="bn"),
-        replace(learns, method="pl", note={CHOSEN: {"threshold": how}}),
+        replace(learns, method="pl", choose={"threshold": f"{name}-choice"}),
         replace(learns, method="tent"),
         replace(learns, method="tent", when="offline"),
     )
     return list(zip(ROWS, cases, strict=True))
 
 
-def on(name: str, seed: int, severity: int, types: Sequence[str]) -> list[tuple[str, Callable[[Case], Case]]]:
+def columns(name: str, seed: int, severity: int, types: Sequence[str]) -> list[tuple[str, Callable[[Case], Case]]]:
     """Return a column a type: what puts a case on it."""
 
     def put(case: Case, type_: str) -> Case:
-        return replace(case, seed=seed, data=Data(name, corruption=type_, severity=severity))
+        return replace(case, seed=seed, data=(Data(name, corruption=type_, severity=severity),))
 
     return [(type_, partial(put, type_=type_)) for type_ in types]
 
 
 def cells(name: str, seeds: Sequence[int], limit: int | None) -> list[Cell]:
     """Return every method on every type at severity 5."""
-    return [cell for seed in seeds for cell in grid(rows(name, limit), on(name, seed, 5, BENCHMARK))]
+    return [cell for seed in seeds for cell in grid(rows(name, limit), columns(name, seed, 5, BENCHMARK))]
 
 
 def severity_cells(name: str, seeds: Sequence[int], limit: int | None) -> list[Cell]:
@@ -55,16 +58,16 @@ def severity_cells(name: str, seeds: Sequence[int], limit: int | None) -> list[C
         for seed in seeds
         for severity in SEVERITIES
         for cell in grid(
-            [(_at(row, severity), case) for row, case in rows(name, limit)], on(name, seed, severity, BENCHMARK)
+            [(_at(row, severity), case) for row, case in rows(name, limit)], columns(name, seed, severity, BENCHMARK)
         )
     ]
 
 
 def choice_cells(name: str, seeds: Sequence[int], limit: int | None) -> list[Cell]:
     """Return PL at every threshold on the types that are held out."""
-    pl = replace(dict(rows(name, limit))["PL"], note={})
-    candidates = [(f"PL {value:g}", replace(pl, options={"threshold": value})) for value in THRESHOLDS]
-    return [cell for seed in seeds for cell in grid(candidates, on(name, seed, 5, HELD_OUT))]
+    pl = dict(rows(name, limit))["PL"]
+    candidates = [(f"PL {value:g}", pl.decide("threshold", value)) for value in THRESHOLDS]
+    return [cell for seed in seeds for cell in grid(candidates, columns(name, seed, 5, HELD_OUT))]
 
 
 def _at(row: str, severity: int) -> str:
@@ -73,18 +76,18 @@ def _at(row: str, severity: int) -> str:
 
 def choice(name: str) -> Choice:
     """Return how PL's threshold is chosen."""
-    return Choice("threshold", lambda limit: choice_cells(name, (0,), limit))
+    return Choice("threshold", f"{name}-choice", lambda limit: choice_cells(name, (0,), limit), HOW)
 
 
 def _suite(name: str, title: str) -> Suite:
-    made = partial(cells, name)
-    return Suite(name, title, made, ROWS, BENCHMARK, MODELS[name], {MEAN: BENCHMARK}, choice(name))
+    own = partial(cells, name)
+    return Suite(name, title, own, ROWS, BENCHMARK, MODELS[name], {MEAN: BENCHMARK}, choice(name))
 
 
 def _choice_suite(name: str, title: str) -> Suite:
     candidates = tuple(f"PL {value:g}" for value in THRESHOLDS)
-    made = partial(choice_cells, name)
-    return Suite(f"{name}-choice", title, made, candidates, HELD_OUT, MODELS[name], {MEAN: HELD_OUT})
+    own = partial(choice_cells, name)
+    return Suite(f"{name}-choice", title, own, candidates, HELD_OUT, MODELS[name], {MEAN: HELD_OUT})
 
 
 CIFAR100C = _suite("cifar100-c", "CIFAR-100-C, R-26, severity 5")

@@ -6,9 +6,9 @@ from dataclasses import replace
 from tent.bench.case import Case
 from tent.bench.paper import MEAN
 from tent.bench.suite import Cell, Suite, grid
-from tent.bench.suites.cifar import FAMILIES, MODELS, choice, on, rows
+from tent.bench.suites.cifar import FAMILIES, MODELS, choice, columns, rows
 from tent.data.corruptions import BENCHMARK
-from tent.train.baseline import name_of
+from tent.train.baseline import model_name
 
 NAME, SOURCE, SEVERITY = "cifar10-c", "cifar10", 5
 ROWS = ("Source", "RG", "UDA-SS", "TTT", "BN", "PL", "Tent", "Tent offline", "Oracle", "Oracle offline")
@@ -20,16 +20,15 @@ def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
     """Return every row on its types, in order."""
     cases = dict(rows(NAME, limit))
     cases |= {row.replace("Tent", "Oracle"): replace(cases[row], method="oracle") for row in ("Tent", "Tent offline")}
-    # what is learnt from a batch's rotations is there for its own answer
-    cases["TTT"] = replace(cases["Source"], model=f"trained:{name_of('ttt', SOURCE)}", method="ttt", answers="after")
+    cases["TTT"] = replace(cases["Source"], model=f"trained:{model_name('ttt', SOURCE)}", method="ttt")
     return [cell for seed in seeds for row in ROWS for cell in _row(row, cases, seed)]
 
 
 def _row(row: str, cases: dict[str, Case], seed: int) -> list[Cell]:
     if row not in TRAINED:
-        return grid([(row, cases[row])], on(NAME, seed, SEVERITY, BENCHMARK))
-    models = {type_: f"trained:{name_of(TRAINED[row], SOURCE, f'{NAME}:{type_}:{SEVERITY}')}" for type_ in FAMILIES}
-    plain = grid([(row, cases["Source"])], on(NAME, seed, SEVERITY, FAMILIES))
+        return grid([(row, cases[row])], columns(NAME, seed, SEVERITY, BENCHMARK))
+    models = {type_: f"trained:{model_name(TRAINED[row], SOURCE, f'{NAME}:{type_}:{SEVERITY}')}" for type_ in FAMILIES}
+    plain = grid([(row, cases["Source"])], columns(NAME, seed, SEVERITY, FAMILIES))
     return [replace(cell, case=replace(cell.case, model=models[cell.column])) for cell in plain]
 
 

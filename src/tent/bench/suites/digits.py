@@ -6,7 +6,7 @@ from functools import partial
 
 from tent.bench.case import Case, Data
 from tent.bench.suite import Cell, Suite, grid
-from tent.train.baseline import name_of
+from tent.train.baseline import model_name
 
 SOURCE = "r26-svhn"
 SIZE = 32  # of SVHN, which the source model was trained on
@@ -25,12 +25,12 @@ ROWS = (
 
 def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
     """Return every method on every pair of source and target."""
-    case = Case(SOURCE, Data("mnist", size=SIZE), "source", images=limit)
+    case = Case(SOURCE, (Data("mnist", size=SIZE),), "source", images=limit)
     tent = replace(case, method="tent", optimizer="adam", lr=1e-3)
     cases = {
         "Source": case,
         **dict.fromkeys(TRAINED, case),
-        "TTT": replace(case, method="ttt", answers="after"),
+        "TTT": replace(case, method="ttt"),
         "BN": replace(case, method="bn"),
         "Tent": tent,
         "Tent offline": replace(tent, when="offline"),
@@ -44,7 +44,7 @@ def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
 
 def _columns(row: str, seed: int) -> list[tuple[str, Callable[[Case], Case]]]:
     def put(case: Case, model: str, name: str) -> Case:
-        return replace(case, model=model, seed=seed, data=Data(name, size=SIZE))
+        return replace(case, model=model, seed=seed, data=(Data(name, size=SIZE),))
 
     pairs = COLUMNS
     if row in TRAINED:
@@ -54,7 +54,7 @@ def _columns(row: str, seed: int) -> list[tuple[str, Callable[[Case], Case]]]:
 
 
 def _model(method: str, target: str) -> str:
-    return f"trained:{name_of(method, 'svhn', '' if method == 'ttt' else target)}"
+    return f"trained:{model_name(method, 'svhn', '' if method == 'ttt' else target)}"
 
 
 DIGITS = Suite("digits", "Digits, R-26: SVHN to others, and MNIST to SVHN", cells, ROWS, tuple(COLUMNS), SOURCE)

@@ -23,13 +23,13 @@ HALVES = ("same half", "other half")  # as the one that is learnt from
 def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
     """Return every method on the half that Tent learns from and on the other, of every type."""
     half = max(1, min(limit or IMAGES, IMAGES) // 2)
-    case = Case(MODELS[NAME], Data(NAME), "source")
+    case = Case(MODELS[NAME], (Data(NAME),), "source")
     tent = replace(case, method="tent", optimizer="adam", lr=1e-3, when="offline")
     first, second = Data(NAME, part=(0, half)), Data(NAME, part=(half, 2 * half))
     cases = (
-        *(replace(each, data=data) for each in (case, replace(case, method="bn")) for data in (first, second)),
-        replace(tent, data=first),
-        replace(tent, data=second, fit=first),
+        *(replace(each, data=(data,)) for each in (case, replace(case, method="bn")) for data in (first, second)),
+        replace(tent, data=(first,)),
+        replace(tent, data=(second,), fit=first),
     )
     rows = list(zip(ROWS, cases, strict=True))
     return [cell for seed in seeds for cell in grid(rows, _columns(seed))]
@@ -37,8 +37,9 @@ def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
 
 def _columns(seed: int) -> list[tuple[str, Callable[[Case], Case]]]:
     def put(case: Case, type_: str) -> Case:
-        data, fit = replace(case.data, corruption=type_, severity=5), case.fit
-        return replace(case, seed=seed, data=data, fit=fit and replace(fit, corruption=type_, severity=5))
+        data = tuple(replace(each, corruption=type_, severity=5) for each in case.data)
+        fit = case.fit and replace(case.fit, corruption=type_, severity=5)
+        return replace(case, seed=seed, data=data, fit=fit)
 
     return [(type_, partial(put, type_=type_)) for type_ in BENCHMARK]
 

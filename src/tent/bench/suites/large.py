@@ -7,7 +7,7 @@ from functools import partial
 from tent.bench.case import Case, Data
 from tent.bench.paper import MEAN
 from tent.bench.suite import Cell, Suite, grid
-from tent.bench.suites.cifar import on
+from tent.bench.suites.cifar import columns
 from tent.data.corruptions import BENCHMARK
 
 MODEL = "timm:resnet50"
@@ -16,7 +16,7 @@ ROWS = ("Source", "BN", "Tent", "Tent offline")
 
 def rows(name: str, images: int | None) -> list[tuple[str, Case]]:
     """Return the methods of the table, on a set."""
-    case = Case(MODEL, Data(name), "source", batch_size=64, images=images)
+    case = Case(MODEL, (Data(name),), "source", batch_size=64, images=images)
     tent = replace(case, method="tent", optimizer="sgd", momentum=0.9, lr=2.5e-4)
     return list(zip(ROWS, (case, replace(case, method="bn"), tent, replace(tent, when="offline")), strict=True))
 
@@ -24,7 +24,7 @@ def rows(name: str, images: int | None) -> list[tuple[str, Case]]:
 def imagenet_cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
     """Return every method on every type at severity 5."""
     name = "imagenet-c"
-    return [cell for seed in seeds for cell in grid(rows(name, limit), on(name, seed, 5, BENCHMARK))]
+    return [cell for seed in seeds for cell in grid(rows(name, limit), columns(name, seed, 5, BENCHMARK))]
 
 
 def visda_cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:

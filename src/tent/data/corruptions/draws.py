@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tent.data.corruptions.arrays import Array, Floats
+from tent.data.corruptions.filters import Array, Floats
 
 # the golden ratio's fraction in 64 bits: its multiples fall evenly over 0...1
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -45,7 +45,7 @@ class Draws:
 
     def uniform(self, shape: tuple[int, ...], low: float = 0, high: float = 1) -> Floats:
         """Draw evenly from low to high, `shape` numbers an image."""
-        return _scaled(self._even(shape, self.index), low, high)
+        return _scale(self._uniform(shape, self.index), low, high)
 
     def integers(self, shape: tuple[int, ...], low: int, high: int) -> Array:
         """Draw whole numbers from low to high - 1, `shape` numbers an image."""
@@ -61,28 +61,28 @@ class Draws:
             out[row] = generator.poisson(mean[row])
         return out
 
-    def opposed(self, shape: tuple[int, ...]) -> Floats:
+    def antithetic(self, shape: tuple[int, ...]) -> Floats:
         """Draw evenly from -1 to 1, where each odd image has the negatives of the even one before it.
 
         Each image's law is that of `uniform`; the mean over a set hardly varies with the seed.
         """
-        out = _scaled(self._even(shape, [at - at % 2 for at in self.index]), -1, 1)
+        out = _scale(self._uniform(shape, [at - at % 2 for at in self.index]), -1, 1)
         out[[at % 2 == 1 for at in self.index]] *= -1
         return out
 
-    def spread(self) -> Floats:
+    def low_discrepancy(self) -> Floats:
         """Draw one number from 0 to 1 an image, such that those of images in a row cover the range evenly."""
-        shift = int(self._even((1,), [2**64 - 1])[0, 0] * 2**32) << 32  # the same for the whole set
+        shift = int(self._uniform((1,), [2**64 - 1])[0, 0] * 2**32) << 32  # the same for the whole set
         return np.array([((at * _GOLDEN + shift) % 2**64) / 2**64 for at in self.index])
 
-    def _even(self, shape: tuple[int, ...], index: Sequence[int]) -> Floats:
+    def _uniform(self, shape: tuple[int, ...], index: Sequence[int]) -> Floats:
         out = np.empty((len(index), *shape), np.float32)
         for row, generator in self._streams(index):
             generator.random(out=out[row], dtype=np.float32)
         return out
 
 
-def _scaled(draw: Floats, low: float, high: float) -> Floats:
+def _scale(draw: Floats, low: float, high: float) -> Floats:
     draw *= np.float32(high - low)
     draw += np.float32(low)
     return draw

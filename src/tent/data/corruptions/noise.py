@@ -2,22 +2,22 @@
 
 import numpy as np
 
-from tent.data.corruptions.arrays import Array, Images, unit
+from tent.data.corruptions.constants import Constant
 from tent.data.corruptions.draws import Draws
-from tent.data.corruptions.severities import Constant
+from tent.data.corruptions.filters import Array, Images, to_unit
 
 
 def gaussian_noise(images: Images, constant: Constant, draws: Draws) -> Array:
     """Add normal noise."""
     noise = draws.normal(images.shape[1:], deviation=constant[0])
-    noise += unit(images, np.float32)
+    noise += to_unit(images, np.float32)
     return noise
 
 
 def shot_noise(images: Images, constant: Constant, draws: Draws) -> Array:
     """Count photons: Poisson noise, the stronger the fewer there are."""
     (photons,) = constant
-    return draws.poisson(unit(images) * photons) / photons
+    return draws.poisson(to_unit(images) * photons) / photons
 
 
 def impulse_noise(images: Images, constant: Constant, draws: Draws) -> Images:
@@ -32,5 +32,5 @@ def impulse_noise(images: Images, constant: Constant, draws: Draws) -> Images:
 def speckle_noise(images: Images, constant: Constant, draws: Draws) -> Array:
     """Add normal noise in proportion to the value."""
     noise = draws.normal(images.shape[1:], 1, constant[0])
-    noise *= unit(images, np.float32)
+    noise *= to_unit(images, np.float32)
     return noise

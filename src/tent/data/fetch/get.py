@@ -5,9 +5,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from tent.data.fetch.http import download, part_of, verify
-from tent.data.place import alone
-from tent.data.published import File, Progress, Set, silent
+from tent.data.data_folder import lock_set
+from tent.data.fetch.download import download, part_path, verify
+from tent.data.sets.published import File, Layout, Progress, Set, silent
 from tent.files import partial_path
 
 
@@ -21,21 +21,23 @@ def get(
         keep: leave the downloaded files where they are.
     """
     folder = known.path(root)
-    with alone(folder):
-        wanted = known.needed(only)
-        missing = [piece for piece in wanted if piece not in known.there(folder)]
+    with lock_set(folder):
+        wanted = known.select_pieces(only)
+        missing = [piece for piece in wanted if piece not in known.pieces_in(folder)]
         files = [file for file in known.files if set(file.gives) & set(missing)]
         for gives in dict.fromkeys(file.gives for file in files):  # one archive at a time: half the disk, and resumable
-            paths, fetched = _gathered(known, files, gives, root, progress)
+            paths, fetched = _collect_files(known, files, gives, root, progress)
             lay_out(known, paths, folder, progress)
-            if lost := [piece for piece in gives if piece not in known.there(folder)]:
-                raise ValueError(f"{known.name}: its files in {downloads(known, root)} did not hold {', '.join(lost)}")
+            if lost := [piece for piece in gives if piece not in known.pieces_in(folder)]:
+                raise ValueError(
+                    f"{known.name}: its files in {download_folder(known, root)} did not hold {', '.join(lost)}"
+                )
             for path in () if keep else fetched:
                 path.unlink()
         return tuple(missing)
 
 
-def downloads(known: Set, root: Path) -> Path:
+def download_folder(known: Set, root: Path) -> Path:
     """Return the folder that published files are fetched to, or put in by hand."""
     return root / "downloads" / known.folder
 
@@ -48,17 +50,25 @@ def lay_out(known: Set, paths: dict[str, Path], folder: Path, progress: Progress
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir(parents=True)
     try:
-        known.layout(paths, making, progress)
+        _write_layout(known, known.layout, paths, making, progress)
         _move_in(known, making, folder)
     finally:
         shutil.rmtree(making, ignore_errors=True)
 
 
-def _gathered(
+def _write_layout(known: Set, layout: Layout, paths: dict[str, Path], making: Path, progress: Progress) -> None:
+    try:
+        layout(paths, making, progress)
+    except (AttributeError, TypeError, LookupError, OverflowError) as error:  # other types inside than were published
+        names = ", ".join(str(path) for path in paths.values())
+        raise ValueError(f"{names}: not {known.title} as published ({error}); delete it and fetch it again") from error
+
+
+def _collect_files(
     known: Set, files: Sequence[File], gives: tuple[str, ...], root: Path, progress: Progress
 ) -> tuple[dict[str, Path], list[Path]]:
     now = [file for file in files if file.gives == gives]
-    paths = {file.name: downloads(known, root) / file.name for file in now}
+    paths = {file.name: download_folder(known, root) / file.name for file in now}
     fetched: list[Path] = []
     for file in now:
         path = paths[file.name]
@@ -71,24 +81,24 @@ def _gathered(
         try:
             download(file, path, progress)
         except OSError as error:
-            raise OSError(f"{error}. {by_hand(known, files, root)}") from error
+            raise OSError(f"{error}. {manual_steps(known, files, root)}") from error
         fetched.append(path)
     return paths, fetched
 
 
-def by_hand(known: Set, files: Sequence[File], root: Path) -> str:
+def manual_steps(known: Set, files: Sequence[File], root: Path) -> str:
     """Say which files are still to be put where, for whoever has them or another way to them."""
-    place, there = downloads(known, root), known.there(known.path(root))
+    place, there = download_folder(known, root), known.pieces_in(known.path(root))
     lacking = [file for file in files if not (place / file.name).is_file() and not set(file.gives) <= set(there)]
     named = "; ".join(f"{file.name} from {file.url}" if file.url else file.name for file in lacking)
     terms = f" ({known.terms})" if known.terms else ""
-    begun = " What has arrived is kept." if any(part_of(place / file.name).is_file() for file in lacking) else ""
+    begun = " What has arrived is kept." if any(part_path(place / file.name).is_file() for file in lacking) else ""
     return f"Put into {place}: {named}{terms}; then run this again.{begun}"
 
 
 def _move_in(known: Set, making: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    whole = known.there(folder)
+    whole = known.pieces_in(folder)
     for entry in sorted(making.iterdir()):
         target = folder / entry.name
         if target.is_dir():

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tent.data.fetch.archive import check_unpacked, unpacked_limit
+
 # the format's own numbers: a value's type on disk, and a variable's class
 DTYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 MATRIX, COMPRESSED, UTF8 = 14, 15, 16
@@ -26,14 +28,23 @@ def read_mat(raw: bytes, path: object) -> dict[str, Any]:
         found = {}
         for kind, data in _elements(memoryview(raw)[128:], order):
             if kind == COMPRESSED:
-                ((kind, data),) = _elements(memoryview(zlib.decompress(data)), order)
+                ((kind, data),) = _elements(memoryview(_decompress(data, path)), order)
             if kind != MATRIX:
                 raise ValueError(f"an element of type {kind} where a variable belongs")
             name, value = _matrix(data, order, DEPTH)
             found[name] = value
         return found
-    except (ValueError, IndexError, KeyError, struct.error, zlib.error, UnicodeDecodeError) as error:
+    except (ValueError, IndexError, KeyError, TypeError, OverflowError, struct.error, zlib.error) as error:
         raise ValueError(f"{path}: not a whole MATLAB 5 file ({error}); delete it and fetch it again") from error
+
+
+def _decompress(data: memoryview, path: object) -> bytes:
+    stream = zlib.decompressobj()
+    raw = stream.decompress(data, unpacked_limit(len(data)) + 1)
+    check_unpacked(len(raw), len(data), path)
+    if not stream.eof:
+        raise ValueError("a compressed variable without its end")
+    return raw
 
 
 def _order(header: bytes) -> str:

@@ -2,12 +2,19 @@
 
 import io
 import pickle
+import pickletools
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 PLAIN = {"u1": np.uint8, "i1": np.int8, "i4": np.int32, "i8": np.int64, "f4": np.float32, "f8": np.float64}
+
+
+BROKEN = (
+    *(pickle.UnpicklingError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError),
+    *(OverflowError, MemoryError),
+)
 
 
 class _Type:
@@ -72,11 +79,19 @@ class _Reader(pickle.Unpickler):
 def read_pickle(raw: bytes, name: str) -> Any:
     """Return the plain data in a pickle; whatever asks for more is refused before anything of it runs."""
     try:
+        _check_memo(raw)
         return _plain(_Reader(io.BytesIO(raw), encoding="latin1").load())
     except RecursionError as error:
         raise ValueError(f"{name}: a pickle nested too deep; it was not run, do not trust this file") from error
-    except (pickle.UnpicklingError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+    except BROKEN as error:
         raise ValueError(f"{name}: not a pickle of plain arrays ({error}); it was not run, do not trust it") from error
+
+
+def _check_memo(raw: bytes) -> None:
+    """Refuse a place in the memo beyond the file's length: python would make room for all places before it."""
+    for opcode, value, _ in pickletools.genops(raw):
+        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and not 0 <= int(value or 0) < len(raw):
+            raise pickle.UnpicklingError(f"it keeps something at place {value:,}")
 
 
 def _plain(value: Any) -> Any:

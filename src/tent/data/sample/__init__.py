@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tent.data.arrays import ArrayImages
-from tent.data.preprocess import imaging
-from tent.data.sets import TEN
+from tent.data.preprocess import pillow_image
+from tent.data.sets.arrays import ArrayImages
+from tent.data.sets.catalog import TEN
 
 HERE = Path(__file__).parent
 SIDE = 32
@@ -17,7 +17,7 @@ SIDE = 32
 def sample() -> ArrayImages:
     """Return the first 200 test images of each CIFAR-10 class, in the official order."""
     about = json.loads((HERE / "cifar10.json").read_text(encoding="utf-8"))
-    with imaging().open(HERE / "cifar10.webp") as sheet:
+    with pillow_image().open(HERE / "cifar10.webp") as sheet:
         pixels = np.asarray(sheet.convert("RGB"))
     rows, columns = pixels.shape[0] // SIDE, pixels.shape[1] // SIDE
     images = pixels.reshape(rows, SIDE, columns, SIDE, 3).swapaxes(1, 2).reshape(-1, SIDE, SIDE, 3)

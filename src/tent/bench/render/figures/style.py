@@ -9,9 +9,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from tent.apps.run_plot import pyplot
-from tent.bench.read.terms import shown
+from tent.bench.read.grid import display_name
 from tent.files import atomic_write
+from tent.plotting import pyplot
 
 INK = "#1c1c1e"  # of text and lines; an SVG inside a page takes the page's own instead
 GROUND = "#fefefe"  # of what stands out from the bars; the page's own too
@@ -50,50 +50,28 @@ OTHERS = (
 )
 
 
-def looks(rows: Sequence[str]) -> dict[str, Look]:
+def find_looks(rows: Sequence[str]) -> dict[str, Look]:
     """Return how each row is drawn: a known method as always, the rest in turn."""
     rest = [row for row in rows if row not in KNOWN]
     return {row: KNOWN[row] if row in KNOWN else OTHERS[rest.index(row) % len(OTHERS)] for row in rows}
 
 
-def clipped(name: str, inches: float) -> str:
+def shorten(name: str, inches: float) -> str:
     """Return a name as it is read, cut to what fits."""
-    name = shown(name)
+    name = display_name(name)
     most = max(4, int(inches / LETTER + 0.01))  # room that was measured by a name is enough for it
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def canvas(width: float, height: float) -> Any:
+def new_figure(width: float, height: float) -> Any:
     """Return an empty figure of so many inches."""
     return pyplot().figure(figsize=(width, height), facecolor=GROUND)
 
 
-def box(figure: Any, left: float, top: float, width: float, height: float) -> Any:
+def add_axis(figure: Any, left: float, top: float, width: float, height: float) -> Any:
     """Return an axis at a place given in inches from the figure's upper left corner."""
     wide, high = figure.get_size_inches()
     axis = figure.add_axes((left / wide, 1 - (top + height) / high, width / wide, height / high))
-    bare(axis)
-    return axis
-
-
-def heading(figure: Any, text: str, left: float) -> None:
-    """Write a title over a figure; `heading_height` of it is left free there."""
-    wide, high = figure.get_size_inches()
-    lines = "\n".join(_wrapped(text, wide - left))
-    figure.text(left / wide, 1 - 0.08 / high, lines, fontsize=TEXT, color=INK, va="top", linespacing=1.25)
-
-
-def heading_height(text: str, width: float) -> float:
-    """Return the inches that a title takes in a figure of that width, from its left."""
-    return 0.08 + 0.165 * len(_wrapped(text, width)) + 0.07 if text else 0.05
-
-
-def _wrapped(text: str, width: float) -> list[str]:
-    return textwrap.wrap(text, max(10, int(width / (LETTER * TEXT / SMALL))))
-
-
-def bare(axis: Any) -> None:
-    """Leave an axis its two lines, and faint ones to read values by."""
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
     for side in ("bottom", "left"):
@@ -102,26 +80,50 @@ def bare(axis: Any) -> None:
     axis.grid(axis="y", color=INK, alpha=0.15, linewidth=0.6)
     axis.set_axisbelow(True)
     axis.patch.set_visible(False)
+    return axis
 
 
-def keep(figure: Any, path: Path) -> list[Path]:
-    """Write a figure as PNG and as SVG, beside and then renamed; let it go, and return the files."""
+def plot_point(axis: Any, point: tuple[float, float], spread: float, look: Look, size: float = 6) -> None:
+    """Mark a point, with its spread where there is one."""
+    if spread:
+        axis.errorbar(*point, spread, color=INK, capsize=2, linewidth=0.8)
+    axis.plot(*point, look.mark, color=look.colour, markeredgecolor=INK, markersize=size)
+
+
+def draw_title(figure: Any, text: str, left: float) -> None:
+    """Write a title over a figure; `title_height` of it is left free there."""
+    wide, high = figure.get_size_inches()
+    lines = "\n".join(_wrap(text, wide - left))
+    figure.text(left / wide, 1 - 0.08 / high, lines, fontsize=TEXT, color=INK, va="top", linespacing=1.25)
+
+
+def title_height(text: str, width: float) -> float:
+    """Return the inches that a title takes in a figure of that width, from its left."""
+    return 0.08 + 0.165 * len(_wrap(text, width)) + 0.07 if text else 0.05
+
+
+def _wrap(text: str, width: float) -> list[str]:
+    return textwrap.wrap(text, max(10, int(width / (LETTER * TEXT / SMALL))))
+
+
+def save_figure(figure: Any, path: Path) -> list[Path]:
+    """Write a figure as PNG and as SVG, each whole or not at all; close it, and return the files."""
     files = [path.with_name(path.name + suffix) for suffix in (".png", ".svg")]
     for file in files:
-        with atomic_write(file) as beside:
-            _draw(figure, beside, file.suffix[1:])
+        with atomic_write(file) as partial:
+            _save(figure, partial, file.suffix[1:])
     pyplot().close(figure)
     return files
 
 
-def inline(figure: Any, name: str, label: str) -> str:
-    """Return a figure as SVG to stand inside a page, and let it go.
+def to_svg(figure: Any, name: str, label: str) -> str:
+    """Return a figure as SVG to stand inside a page, and close it.
 
     It takes the page's own ink and ground, says its label to who cannot see it, and has no id that another has.
     """
     text = io.StringIO()
     figure.patch.set_visible(False)
-    _draw(figure, text, "svg")
+    _save(figure, text, "svg")
     pyplot().close(figure)
     body = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text.getvalue(), flags=re.DOTALL)
     view = re.search(r'viewBox="[^"]*"', body)
@@ -132,7 +134,7 @@ def inline(figure: Any, name: str, label: str) -> str:
     return f'<svg role="img" aria-label="{escape(label)}" {view[0] if view else ""} style="{width}">{body.strip()}'
 
 
-def _draw(figure: Any, to: Any, form: str) -> None:
+def _save(figure: Any, to: Any, form: str) -> None:
     import matplotlib
     from matplotlib.text import Text
 

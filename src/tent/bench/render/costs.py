@@ -1,0 +1,51 @@
+"""What a suite's answers cost as a table: images forward and backward, and seconds, training included."""
+
+from tent.bench.read.compute import Cost, Passes, cost
+from tent.bench.read.grid import Grid, display_name
+from tent.bench.render.table import Field, Line, Table
+
+UNIT = 10_000  # answered images that everything is told for
+TENT = Passes(1, 1)  # an image of Tent online, one step a batch
+HEADS = ("images forward", "images backward", "passes, × Tent's", "training (s)", "answering (s)")
+MEASURE = (
+    f"For {UNIT:,} answered images: images that go forward and backward through the whole network, with the training "
+    "of models that were trained by the row's own method and without that of source models. Passes are both together, "
+    "as a multiple of what Tent takes online: one forward and one backward an image. A training is shared among the "
+    "images that its model answers, for each seed. Seconds are as measured: of training, and of updating and "
+    "answering at test time, without reading data."
+)
+
+
+def build_cost_table(grid: Grid) -> Table:
+    """Lay out what each row takes; columns in which a row takes the same share a line."""
+    hardware = "; ".join(dict.fromkeys(result.hardware for result in grid.results if result.hardware))
+    return Table(
+        name=f"{grid.file_name}-compute",
+        title=f"{grid.heading}: compute",
+        corner=f"for {UNIT:,} images",
+        heads=HEADS,
+        lines=tuple(line for row in grid.rows for line in _lines(grid, row)),
+        measure=MEASURE,
+        remarks=(f"Seconds at test time: {hardware}. Seconds of training: those on the models' cards.",),
+    )
+
+
+def _lines(grid: Grid, row: str) -> list[Line]:
+    groups: dict[Passes | None, list[str]] = {}
+    for column in grid.columns:
+        if (own := cost(grid, row, [column])) is not None:
+            groups.setdefault(own.passes and round(own.passes * UNIT), []).append(column)
+    if not groups:
+        return [Line(display_name(row), tuple(Field("missing", "missing") for _ in HEADS))]
+    heads = [row if len(groups) == 1 else f"{row}, {', '.join(columns)}" for columns in groups.values()]
+    costs = [cost(grid, row, columns) for columns in groups.values()]
+    return [Line(display_name(head), _fields(own)) for head, own in zip(heads, costs, strict=True) if own]
+
+
+def _fields(own: Cost) -> tuple[Field, ...]:
+    counts = ("", "", "")
+    if own.passes is not None:
+        spent = own.passes * UNIT
+        counts = (f"{spent.forward:,.0f}", f"{spent.backward:,.0f}", f"{own.passes.total / TENT.total:,.1f}")
+    seconds = (f"{UNIT * own.training:,.0f}" if own.training else "", f"{UNIT * own.answering:,.1f}")
+    return tuple(Field("ours", text) if text else Field("blank") for text in (*counts, *seconds))

@@ -1,0 +1,206 @@
+"""The formats that published sets have on disk: how each is opened, and which pieces lie in a folder."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tent.data.sets.arrays import ArrayImages, open_array, open_pair, open_pixels
+from tent.data.sets.folders import class_folders, open_class_folders, open_image_list
+from tent.data.sets.images import Images, check_labels
+from tent.data.sets.published import Format, Set
+
+SEVERITIES = 5
+VERSIONS = {"v4": 2021, "v6": 2000}  # of CIFAR-10.1, and the images of each
+
+
+def open_arrays(known: Set, folder: Path, split: str) -> Images:
+    """Open `<split>_images.npy` and `<split>_labels.npy`."""
+    images, labels = folder / f"{split}_images.npy", folder / f"{split}_labels.npy"
+    names = _class_names(known, folder)
+    found = open_pair(f"{known.name} {split}", images, labels, known.hint, classes=known.classes, class_names=names)
+    return _note_count(found, known.splits[split])
+
+
+def list_arrays(folder: Path) -> list[str]:
+    """Return the splits whose images and labels are both there."""
+    return [split for split in ("train", "test") if _both(folder, f"{split}_images.npy", f"{split}_labels.npy")]
+
+
+def open_versions(known: Set, folder: Path, split: str, version: str = "v6") -> Images:
+    """Open CIFAR-10.1: `cifar10.1_<version>_data.npy` and its labels."""
+    if version not in VERSIONS:
+        raise ValueError(f"{known.name} has no version {version!r}; choose v6, which its authors recommend, or v4")
+    images, labels = folder / f"cifar10.1_{version}_data.npy", folder / f"cifar10.1_{version}_labels.npy"
+    name = f"{known.name} {version}"
+    found = open_pair(name, images, labels, known.hint, classes=known.classes, class_names=known.class_names)
+    return _note_count(found, VERSIONS[version])
+
+
+def list_versions(folder: Path) -> list[str]:
+    """Return the versions of CIFAR-10.1 that are there."""
+    return [v for v in VERSIONS if _both(folder, f"cifar10.1_{v}_data.npy", f"cifar10.1_{v}_labels.npy")]
+
+
+def open_corrupted_arrays(
+    known: Set, folder: Path, split: str, corruption: str | None = None, severity: int = SEVERITIES
+) -> Images:
+    """Open one type and severity of CIFAR-10-C: a fifth of `<type>.npy`, or a `<type>_<severity>.npy` made alone."""
+    _check_corruption(known, corruption, severity, [path.stem for path in sorted(folder.glob("*.npy"))])
+    labels = _repeated_labels(known, folder)
+    rows = len(labels) // SEVERITIES
+    file, start = folder / f"{corruption}.npy", rows * (severity - 1)
+    if not file.is_file() and (single := folder / f"{corruption}_{severity}.npy").is_file():
+        file, start = single, 0
+    pixels = open_pixels(file, f"{known.hint} --types {corruption}" if known.made_from else known.hint)
+    due = len(labels) if file.stem == corruption else rows
+    if len(pixels) != due:
+        raise ValueError(f"{file}: {len(pixels):,} images where {due:,} belong; delete it and {known.hint}")
+    own = check_labels(labels[:rows], folder / "labels.npy", rows, known.classes)
+    name = f"{known.name} {corruption} severity {severity}"
+    part = pixels[start : start + rows]
+    found = ArrayImages(name, part, own, known.classes, known.class_names, file=file.name, start=start)
+    _note_count(found, known.splits[split])
+    found.name += _maker(file)
+    return found
+
+
+def list_corrupted_arrays(folder: Path) -> list[str]:
+    """Return the types that are there, if their labels are; "(made)" marks those that were made here."""
+    if not (folder / "labels.npy").is_file():
+        return []
+    files = [path for path in sorted(folder.glob("[a-z]*.npy")) if path.name != "labels.npy"]
+    return [path.stem + (" (made)" if path.with_suffix(".made.json").is_file() else "") for path in files]
+
+
+def open_class_tree(known: Set, folder: Path, split: str) -> Images:
+    """Open `<split>/<class>/<image>`; all classes must be there, or every label after a missing one is wrong."""
+    return _open_tree(known, folder / split, f"{known.name} {split}", known.splits[split])
+
+
+def list_class_tree(folder: Path) -> list[str]:
+    """Return the splits that have a folder."""
+    return [split for split in ("val",) if (folder / split).is_dir()]
+
+
+def open_corrupted_tree(
+    known: Set, folder: Path, split: str, corruption: str | None = None, severity: int = SEVERITIES
+) -> Images:
+    """Open `<type>/<severity>/<class>/<image>`."""
+    _check_corruption(known, corruption, severity, [entry.name for entry in _folders(folder)])
+    name = f"{known.name} {corruption} severity {severity}"
+    return _open_tree(known, folder / str(corruption) / str(severity), name, known.splits[split])
+
+
+def list_corrupted_tree(folder: Path) -> list[str]:
+    """Return the types with all five severities."""
+    levels = [str(severity) for severity in range(1, SEVERITIES + 1)]
+    return [entry.name for entry in _folders(folder) if all((entry / level).is_dir() for level in levels)]
+
+
+def open_numbered_tree(known: Set, folder: Path, split: str, version: str = "matched-frequency") -> Images:
+    """Open ImageNetV2: `imagenetv2-<version>-format-val/<0..999>/<image>`, a folder's number being its label."""
+    if version not in known.pieces:
+        raise ValueError(f"{known.name} has no version {version!r}; choose from {', '.join(known.pieces)}")
+    folder = folder / f"imagenetv2-{version}-format-val"
+    names = class_folders(folder, known.hint)
+    if names != [str(number) for number in range(known.classes)]:
+        raise ValueError(f"{folder}: its folders are not 0 to {known.classes - 1}; {known.hint}")
+    return _note_count(open_class_folders(f"{known.name} {version}", folder, names, known.hint), known.splits[split])
+
+
+def list_numbered_tree(folder: Path) -> list[str]:
+    """Return the versions of ImageNetV2 that have a folder."""
+    start, end = "imagenetv2-", "-format-val"
+    found = sorted(folder.glob(f"{start}*{end}"))
+    return [path.name.removeprefix(start).removesuffix(end) for path in found if path.is_dir()]
+
+
+def open_visda(known: Set, folder: Path, split: str) -> Images:
+    """Open `<split>/image_list.txt`, a path and a label a line."""
+    name, names = f"{known.name} {split}", known.class_names or ()
+    found = open_image_list(name, folder / split, "image_list.txt", names, known.hint)
+    return _note_count(found, known.splits[split])
+
+
+def list_visda(folder: Path) -> list[str]:
+    """Return the splits that have a list of images."""
+    return [split for split in ("train", "validation") if (folder / split / "image_list.txt").is_file()]
+
+
+ARRAYS = Format(open_arrays, list_arrays)
+VERSIONED_ARRAYS = Format(open_versions, list_versions, ("version",))
+CORRUPTED_ARRAYS = Format(open_corrupted_arrays, list_corrupted_arrays, ("corruption", "severity"))
+CLASS_TREE = Format(open_class_tree, list_class_tree)
+CORRUPTED_TREE = Format(open_corrupted_tree, list_corrupted_tree, ("corruption", "severity"))
+NUMBERED_TREE = Format(open_numbered_tree, list_numbered_tree, ("version",))
+LIST = Format(open_visda, list_visda)
+
+
+def _note_count(found: Images, published: int) -> Images:
+    """Add to a set's name how many images it has, where that is not what was published."""
+    if len(found) != published:
+        found.name += f" ({len(found):,} of the published {published:,} images)"
+    return found
+
+
+def _open_tree(known: Set, folder: Path, name: str, published: int) -> Images:
+    names = class_folders(folder, known.hint)
+    if len(names) != known.classes:
+        raise ValueError(f"{folder}: {len(names):,} class folders where {known.classes:,} belong; {known.hint}")
+    return _note_count(open_class_folders(name, folder, names, known.hint), published)
+
+
+def _check_corruption(known: Set, corruption: str | None, severity: int, there: list[str]) -> None:
+    if not re.fullmatch(r"[a-z]+(_[a-z]+)*", str(corruption)) or corruption is None:
+        have = ", ".join(name for name in there if name != "labels") or "none yet"
+        raise ValueError(f"{known.name} needs a corruption, not {corruption!r}; there: {have}")
+    if severity not in range(1, SEVERITIES + 1):
+        raise ValueError(f"severity {severity!r}: choose from 1 to {SEVERITIES}")
+
+
+def _repeated_labels(known: Set, folder: Path) -> NDArray[np.generic]:
+    """Return labels.npy, which must hold the clean labels once for each severity."""
+    path = folder / "labels.npy"
+    labels = open_array(path, known.hint)
+    rows = len(labels) // SEVERITIES
+    if len(labels) % SEVERITIES or (np.reshape(labels, (SEVERITIES, -1)) != labels[:rows]).any():
+        raise ValueError(f"{path}: not the same labels five times over; delete it and {known.hint}")
+    clean = folder.parent / str(known.made_from) / "test_labels.npy"
+    due = open_array(clean, f"get it with: tent data get {known.made_from}") if clean.is_file() else labels[:rows]
+    if len(due) == rows and (due != labels[:rows]).any():
+        raise ValueError(f"{path}: not the labels of the clean images in {clean}; delete the wrong one, get it again")
+    return labels
+
+
+def _maker(file: Path) -> str:
+    """Say by which version and seed a file was made, if it was made here."""
+    card = file.with_suffix(".made.json")
+    if not card.is_file():
+        return ""
+    try:
+        made = json.loads(card.read_text(encoding="utf-8"))
+        return f" (made by tent {made['tent']}, seed {made['seed']})"
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"{card}: not the card of a made file ({error!r}); delete it and {file.name}, and make it again"
+        ) from error
+
+
+def _class_names(known: Set, folder: Path) -> tuple[str, ...] | None:
+    path = folder / "class_names.txt"
+    if known.class_names is not None or not path.is_file():
+        return known.class_names
+    names = tuple(path.read_text(encoding="utf-8").split("\n")[: known.classes])
+    return names if len(names) == known.classes else None
+
+
+def _folders(folder: Path) -> list[Path]:
+    entries = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [entry for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
+
+
+def _both(folder: Path, *names: str) -> bool:
+    return all((folder / name).is_file() for name in names)

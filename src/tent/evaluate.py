@@ -1,0 +1,203 @@
+"""THE stream loop: a stream through a model under adaptation, counted by a task; all that runs a stream calls it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import torch
+from torch import nn
+
+from tent.adapted import Adapted, adapt
+from tent.data.stream import Batch, Stream
+from tent.engine.structures import call_inputs, map_tensors
+from tent.environment import now
+from tent.methods import Source
+from tent.tasks.oracle import reveal
+from tent.tasks.tally import Tally
+from tent.tasks.task import Task
+
+RESETS = ("never", "domain", "batch")
+Track: TypeAlias = Callable[[Iterable[Batch], str, int], Iterable[Batch]]  # the batches, what is done, how many
+OnBatch: TypeAlias = Callable[[Batch, Any], None]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a stream came to: metrics overall, by domain and by batch (none without a task), and what they cost."""
+
+    metrics: dict[str, float]
+    by_domain: dict[str, dict[str, float]]
+    by_batch: dict[str, list[float]]
+    samples: int
+    seconds: float  # inside the model's calls alone
+    counts: dict[str, int]  # forwards, backwards, updates, skipped, resets
+
+
+def evaluate(
+    model: nn.Module,
+    stream: Stream,
+    task: Task | None = None,
+    *,
+    fit: Stream | None = None,
+    epochs: int = 1,
+    offline: bool = False,
+    reset: str = "never",
+    device: torch.device | None = None,
+    on_batch: OnBatch | None = None,
+    track: Track | None = None,
+    recall: Callable[[Adapted], float | None] | None = None,
+    remember: Callable[[Adapted, float], None] | None = None,
+) -> Evaluation:
+    """Run a stream through a model and return its metrics; an Adapted learns, a plain model only answers.
+
+    Args:
+        task: counts labels and answers; None where labels are not known.
+        fit: what the passes before the answers learn from; the stream itself unless given.
+        epochs: online, passes of which the last is counted; offline, passes of learning before the answers.
+        offline: learn first, then answer without learning.
+        reset: never, or back to the source before every new domain or every batch.
+        device: where inputs are moved to; the model's own unless given.
+        on_batch: called with every answered batch and the model's output.
+        track: wraps the batches of each pass, to show progress.
+        recall: puts the model into the state that an offline run learns, and returns the seconds that took then.
+        remember: is called with the model and the seconds once it has learnt.
+    """
+    adapted = model if isinstance(model, Adapted) else adapt(model, Source(), lean=False)
+    _check_options(adapted, epochs, offline, reset)
+    run = _Run(adapted, device or _device(adapted), reset, track or (lambda batches, what, count: batches))
+    before, known = asdict(adapted.state.counts), recall(adapted) if recall and offline else None
+    run.seconds, passes = known or 0.0, epochs if offline else epochs - 1
+    for i in range(passes if known is None else 0):
+        run.learn(fit or stream, f"learning, pass {i + 1} of {passes}")
+    if remember and offline and known is None:
+        remember(adapted, run.seconds)
+    tally = Tally(task) if task else None
+    run.answer(stream, tally, on_batch, learns=not offline)
+    if remember and not offline:
+        remember(adapted, run.seconds)
+    counts = {name: value - before[name] for name, value in asdict(adapted.state.counts).items()}
+    metrics, domains, batches = (tally.metrics, tally.by_domain, tally.by_batch) if tally else ({}, {}, {})
+    return Evaluation(metrics, domains, batches, stream.total, run.seconds, counts)
+
+
+@dataclass
+class _Run:
+    """Passes over streams with one model, and the seconds that its calls took."""
+
+    adapted: Adapted
+    device: torch.device
+    reset: str
+    track: Track
+    seconds: float = 0.0
+    domain: str | None = None  # of the last batch
+
+    def learn(self, stream: Stream, what: str) -> None:
+        for batch in self.track(stream, what, len(stream)):
+            inputs = self._place(batch).inputs
+            self._call(batch, partial(self.adapted.fit, [inputs if isinstance(inputs, Mapping) else (inputs, None)]))
+
+    def answer(self, stream: Stream, tally: Tally | None, on_batch: OnBatch | None, learns: bool) -> None:
+        batches = self.track(stream, "adapting" if learns else "answering", len(stream))
+        for number, batch in enumerate(batches):
+            placed = self._place(batch)
+            inputs = call_inputs(placed.inputs)
+            with nullcontext() if learns else self.adapted.paused():
+                output = self._call(placed, partial(self.adapted, *inputs[0], **inputs[1]), learns)
+            if tally:
+                if batch.labels is None:
+                    raise ValueError(f"{stream.name}: its labels are not known, so that nothing can be measured")
+                read = tally.task.read(output, inputs, batch.labels, self.adapted.state.setup.pick)
+                tally.add(*read, stream.batch_domains(number))
+            if on_batch:
+                on_batch(placed, output)
+
+    def _call(self, batch: Batch, call: Callable[[], Any], learns: bool = True) -> Any:
+        reveals = learns and "labels" in self.adapted.method.needs
+        begun = now(self.device)
+        if learns:
+            self._reset(batch.domain)
+        with reveal(batch.labels) if reveals else nullcontext():
+            output = call()
+        self.seconds += now(self.device) - begun
+        return output
+
+    def _reset(self, domain: str) -> None:
+        if self.reset == "batch" or (self.reset == "domain" and self.domain not in (None, domain)):
+            self.adapted.reset()
+        self.domain = domain
+
+    def _place(self, batch: Batch) -> Batch:
+        return batch._replace(inputs=map_tensors(batch.inputs, lambda tensor: tensor.to(self.device)))
+
+
+def protocol(
+    adapted: Adapted,
+    stream: Stream,
+    *,
+    fit: Stream | None = None,
+    epochs: int = 1,
+    offline: bool = False,
+    reset: str = "never",
+) -> dict[str, str]:
+    """Return in words what was run, for every number to carry; call it after the run, since it counts updates."""
+    optimizer = adapted.state.optimizer
+    group = optimizer.param_groups[0] if optimizer else {}
+    moving = [param.numel() for param in adapted.parameters()]
+    words = {
+        "data": stream.protocol,
+        "order": f"{stream.order_words}, the same for all methods",
+        "images": f"{stream.total:,}",
+        "batch": f"{stream.batch_size} images",
+        "method": repr(adapted.method),
+        "statistics": repr(adapted.stats),
+        "moves": f"{sum(moving):,} parameters in {len(moving)} tensors",
+        "when": _when_words(adapted, epochs, offline),
+        "reset": _reset_words(adapted, reset),
+        "answers": _answers_words(adapted, offline) if moving else "no update",
+        "steps": f"{adapted.engine.steps} a batch",
+        "precision": adapted.precision,
+        "optimizer": type(optimizer).__name__ if optimizer else "none",
+        "lr": f"{group['lr']:g}" if group else "none",
+        "updates": f"{adapted.updates:,} batches updated on, {adapted.skipped:,} skipped",
+    }
+    if "labels" in adapted.method.needs:
+        words["labels"] = "revealed with every batch that is updated on: a bound, not a method"
+    return {**words, **({} if fit is None else {"fitted on": fit.protocol})}
+
+
+def _when_words(adapted: Adapted, epochs: int, offline: bool) -> str:
+    if adapted.episodic:
+        return "episodic: every batch by itself"
+    passes = "one pass" if epochs == 1 else f"{epochs} passes"
+    if offline:
+        return f"offline: {passes} of learning, then answers without learning"
+    return f"online: {passes}" + ("" if epochs == 1 else ", the answers of the last one are counted")
+
+
+def _reset_words(adapted: Adapted, reset: str) -> str:
+    if adapted.episodic or reset == "batch":
+        return "before every batch"
+    return "before every new domain" if reset == "domain" else "before the stream, never in it"
+
+
+def _answers_words(adapted: Adapted, offline: bool) -> str:
+    if offline:
+        return "after all learning, with no update between them"
+    return "before the update" if adapted.answers == "before" else "after the update"
+
+
+def _check_options(adapted: Adapted, epochs: int, offline: bool, reset: str) -> None:
+    if reset not in RESETS:
+        raise ValueError(f"reset {reset!r}: choose from {', '.join(RESETS)}")
+    if epochs < 1:
+        raise ValueError(f"epochs {epochs}: give 1 or more")
+    if offline and reset != "never":
+        raise ValueError(f"reset {reset!r} with offline: all of the stream is learnt from before anything is answered")
+    if adapted.episodic and (offline or epochs > 1):
+        raise ValueError("an episodic adaptation forgets every batch; give it one pass, online")
+
+
+def _device(adapted: Adapted) -> torch.device:
+    return next((param.device for param in adapted.source.parameters()), torch.device("cpu"))

@@ -1,0 +1,102 @@
+"""Models with a card: those that ship, and those that a training has left in a folder."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from tent.data.data_folder import data_folder
+from tent.data.preprocess import Preprocess
+from tent.data.sets.catalog import SETS
+from tent.models import NETWORKS
+from tent.models.entry import Entry
+from tent.models.weight_files import load_weights
+
+WEIGHTS, CARD, CHECKPOINT = "model.safetensors", "card.json", "checkpoint.pt"  # as a training names them
+TRAINED = "trained:"  # how the zoo calls them
+METHODS = ("rg", "uda-ss", "ttt")
+SIDES = {"mnist": 28, "mnist-m": 32, "svhn": 32, "usps": 16}  # of digits, which do not fit each other as stored
+OPEN = "tent train --method METHOD --out FOLDER"  # where a name does not tell
+
+
+def build_from_card(name: str, card: Path, weights: Path, origin: str) -> Entry:
+    """Return the model that a card describes, with its weights, which must be those that the card was written for."""
+    about = read_card(card)
+    try:
+        model = NETWORKS[about["model"]](classes=about["classes"])
+        preprocess = Preprocess(size=about.get("size"), mean=about["mean"], std=about["std"])
+        names, written, training = about["class_names"], about["weights_sha256"], dict(about.get("training") or {})
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"{card}: not a card of a network that is known here ({error!r}); train it again") from None
+    load_weights(model, name, weights)
+    found = hashlib.sha256(weights.read_bytes()).hexdigest()
+    if found != written:
+        raise ValueError(f"{weights}: its hash is {found[:12]}, not {str(written)[:12]} as on its card; train it again")
+    origin = f"{origin}, sha256 {found[:12]}"
+    return Entry(name, model, preprocess, about["classes"], names, origin, training or None)
+
+
+def load_trained(where: str) -> Entry:
+    """Return the model of a training: a name in the data folder's `models`, or a folder of one's own."""
+    folder = find_training(where)
+    if not is_trained(where):
+        raise FileNotFoundError(f"{TRAINED}{where}: {_explain_absence(where, folder)}")
+    return build_from_card(f"{TRAINED}{where}", folder / CARD, folder / WEIGHTS, "trained")
+
+
+def is_trained(where: str) -> bool:
+    """Tell whether there is a training of a name that has come to its end: its card is written last."""
+    return (find_training(where) / CARD).is_file()
+
+
+def training_folder(name: str) -> Path:
+    """Return the folder in which a training of a name lies, or will."""
+    return data_folder() / "models" / name
+
+
+def find_training(where: str) -> Path:
+    """Return the folder of a training; a name comes before a folder of the same name."""
+    named, own = training_folder(where), Path(where).expanduser()
+    return own if own.is_dir() and not named.is_dir() else named
+
+
+def read_card(path: Path, remedy: str = "train it again") -> dict[str, Any]:
+    """Return what is on a card; what is none is said with a remedy."""
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: not a card ({' '.join(str(error).split())}); {remedy}") from None
+    if not isinstance(read, dict):
+        raise ValueError(f"{path}: not a card; {remedy}")
+    return read
+
+
+def _explain_absence(where: str, folder: Path) -> str:
+    if (folder / CHECKPOINT).is_file():
+        return f"the training in {folder} has not ended; run its `tent train` command again to continue it"
+    if folder.is_dir():
+        return f"{folder} is no folder of a training; it has no {CARD}"
+    return f"there is no such training, neither a folder nor in {folder.parent}; make it with: {train_command(where)}"
+
+
+def train_command(name: str) -> str:
+    """Return how to train what is called `METHOD-SOURCE-TARGET`, as in `rg-svhn-mnist`, or `ttt-SOURCE`."""
+    method = next((each for each in METHODS if name.startswith(f"{each}-")), "")
+    source, rest = _split_set(name.removeprefix(f"{method}-"))
+    target, more = _split_set(rest)
+    if method == "ttt" and source and re.fullmatch(r"|r26-gn", rest):
+        return f"tent train --model {rest or 'r26'} --method ttt --source {source}"
+    if method in ("rg", "uda-ss") and source and target and re.fullmatch(r"|test|[a-z_]+-[1-5]", more):
+        words = ":".join([target, *more.split("-")] if more else [target])
+        here, there = SIDES.get(source), SIDES.get(target)
+        size = f" --size {here}" if here and there and here != there else ""
+        return f"tent train --model r26 --method {method} --source {source} --target {words}{size}"
+    return OPEN
+
+
+def _split_set(text: str) -> tuple[str, str]:
+    """Return the set that a text begins with, the longest that is known, and what follows it."""
+    known = [each for each in SETS if text == each or text.startswith(f"{each}-")]
+    found = max(known, key=len, default="")
+    return found, text[len(found) :].removeprefix("-") if found else text

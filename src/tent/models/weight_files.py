@@ -1,0 +1,49 @@
+"""Weights on disk: read without running anything in them, and put into a model that they fit."""
+
+import os
+import pickle
+import warnings
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+# what torch and safetensors raise on a damaged file
+BROKEN = (SafetensorError, RuntimeError, OSError, EOFError, ValueError, TypeError, LookupError, AttributeError)
+
+
+def read_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
+    """Read a state_dict from safetensors, or from a file that torch wrote; pickled objects are never run."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{path}: there is no such file of weights")
+    try:
+        if Path(path).suffix == ".safetensors":
+            return load_file(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's thoughts on how a pickle was written
+            found = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError:
+        raise ValueError(f"{path}: holds more than tensors, which is never run; save model.state_dict()") from None
+    except BROKEN as error:
+        raise ValueError(f"{path}: not a whole file of weights ({' '.join(str(error).split())[:120]})") from None
+    found = found.get("state_dict", found) if isinstance(found, dict) else found
+    if not isinstance(found, dict) or not all(isinstance(value, Tensor) for value in found.values()):
+        raise ValueError(f"{path}: not a state_dict of tensors; save model.state_dict()")
+    return found
+
+
+def load_weights(model: nn.Module, name: str, path: str | os.PathLike[str]) -> None:
+    """Load a file's weights into a model, called by its name: all of them or none."""
+    state, own = read_weights(path), model.state_dict()
+    missing = [each for each in own if each not in state]
+    strange = [each for each in state if each not in own]
+    if missing or strange:
+        first = f"it lacks {missing[0]}" if missing else f"it has {strange[0]}, which the model has not"
+        raise ValueError(f"{path}: not the weights of {name}: {first}")
+    for each, tensor in state.items():
+        if tensor.shape != own[each].shape:
+            shapes = f"{tuple(tensor.shape)} there, {tuple(own[each].shape)} in the model"
+            raise ValueError(f"{path}: not the weights of {name}: {each} is {shapes}")
+    model.load_state_dict(state)

@@ -1,0 +1,68 @@
+"""Semantic segmentation: a confusion matrix of pixels, and intersection over union of every class."""
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from tent.tasks.task import Sums, Task
+
+
+class Segmentation(Task):
+    """A class for each pixel: logits (n, classes, h, w), resized to the labels (n, H, W) where they differ.
+
+    Args:
+        classes: the number of classes, as many as the model answers with.
+        ignore: the label of pixels that are not counted.
+    """
+
+    metrics = ("mean_iou", "mean_iou_absent_zero", "pixel_accuracy")
+    primary, label, higher_is_better = "mean_iou", "mIoU", True
+
+    def __init__(self, classes: int, ignore: int | None = 255) -> None:
+        super().__init__(classes, ignore)
+
+    def count(self, logits: Tensor, labels: Tensor) -> Sums:
+        """Return the confusion matrix: pixels by label (rows) and answer (columns)."""
+        n = self.classes or 0
+        if logits.dim() != 4 or logits.shape[1] != n:
+            raise ValueError(f"the data has {n} classes, but the model answers in shape {tuple(logits.shape)}")
+        y = labels.to(logits.device).long()
+        if y.dim() != 3 or len(y) != len(logits):
+            raise ValueError(f"labels of shape {tuple(labels.shape)} for logits of shape {tuple(logits.shape)}")
+        answers, counted = _answers(logits.detach(), y), torch.ones_like(y, dtype=torch.bool)
+        if self.ignore is not None:
+            counted = y != self.ignore
+        y, answers = y[counted], answers[counted]
+        if len(y) and (int(y.max()) >= n or int(y.min()) < 0):
+            wrong = int(y.max()) if int(y.max()) >= n else int(y.min())
+            raise ValueError(f"a label is {wrong}, but the model answers with {n} classes")
+        matrix = torch.bincount(y * n + answers, minlength=n * n).reshape(n, n)
+        return matrix.cpu().numpy().astype(np.float64)
+
+    def compute(self) -> dict[str, float]:
+        """Return both means of the IoU, the pixel accuracy and the IoU of each class.
+
+        A class that neither labels nor answers hold has no IoU: `mean_iou` leaves it out, and
+        `mean_iou_absent_zero` counts it as 0, as HRNet's evaluation does.
+        """
+        matrix = np.zeros((self.classes or 0,) * 2) if self.sums is None else self.sums
+        right, union = matrix.diagonal(), matrix.sum(0) + matrix.sum(1) - matrix.diagonal()
+        iou = np.divide(right, union, out=np.full(len(union), np.nan), where=union > 0)
+        if not matrix.sum():
+            return dict.fromkeys([*self.metrics, *_by_class(iou)], float("nan"))
+        means = (np.nanmean(iou), np.nan_to_num(iou).mean(), right.sum() / matrix.sum())
+        return {**{name: float(mean) for name, mean in zip(self.metrics, means, strict=True)}, **_by_class(iou)}
+
+
+def _answers(logits: Tensor, labels: Tensor) -> Tensor:
+    if not bool(logits.isfinite().all()):
+        bad = int((~logits.isfinite()).flatten(1).any(1).sum())
+        raise ValueError(f"the model answered {bad:,} of {len(logits):,} images with NaN or Inf; nothing to measure")
+    if logits.shape[2:] != labels.shape[1:]:
+        logits = F.interpolate(logits.float(), size=tuple(labels.shape[1:]), mode="bilinear", align_corners=False)
+    return logits.argmax(1)
+
+
+def _by_class(iou: Sums) -> dict[str, float]:
+    return {f"iou_{i}": float(value) for i, value in enumerate(iou)}

@@ -1,0 +1,47 @@
+"""Damaged weights and checkpoints: one line that names the file, whatever the damage."""
+
+import io
+import random
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save
+
+from tent.models.weight_files import read_weights
+from tent.train.run_folder import read_checkpoint
+
+STATE = {"a": torch.arange(4.0), "b": torch.ones(2, 2)}
+
+
+def saved(value: object) -> bytes:
+    out = io.BytesIO()
+    torch.save(value, out)
+    return out.getvalue()
+
+
+@pytest.mark.filterwarnings("ignore")  # torch's thoughts on how a pickle was written
+@pytest.mark.parametrize(
+    ("name", "raw", "read"),
+    [
+        ("a.safetensors", save(STATE), read_weights),
+        ("a.pt", saved(STATE), read_weights),
+        ("checkpoint.pt", saved({"recipe": {"epochs": 1}, "state": STATE}), read_checkpoint),
+    ],
+)
+def test_damage_is_a_value_error_that_names_the_file(tmp_path: Path, name, raw, read) -> None:
+    draw = random.Random(7)
+    path = tmp_path / name
+    pickled = raw.find(b"data.pkl") + 8  # where damage does more than to break a sum
+    for _ in range(300):
+        bits = bytearray(raw)
+        for _ in range(draw.randint(1, 3)):
+            at = draw.randrange(pickled, min(pickled + 400, len(bits)))
+            bits[at : at + draw.randint(1, 4)] = draw.choice([b"", draw.randbytes(1), bits[at : at + 5]])
+        path.write_bytes(bits)
+        said = ""
+        try:
+            read(path)
+        except ValueError as error:
+            said = str(error)
+        assert not said or str(path) in said
