@@ -14,7 +14,7 @@ class Margin(tent.Method):
 
     most: float = 0.9  # predictions with a wider gap are left out
 
-    select = tent.select.norm_affine
+    select = staticmethod(tent.select.norm_affine)
     stats = tent.norm.Batch()
 
     def loss(self, seen: tent.ForwardPass, state: tent.State) -> Tensor | None:
