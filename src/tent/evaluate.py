@@ -1,6 +1,6 @@
 """THE stream loop: a stream through a model under adaptation, counted by a task; all that runs a stream calls it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -95,8 +95,7 @@ class _Run:
 
     def learn(self, stream: Stream, what: str) -> None:
         for batch in self.track(stream, what, len(stream)):
-            inputs = self._place(batch).inputs
-            self._call(batch, partial(self.adapted.fit, [inputs if isinstance(inputs, Mapping) else (inputs, None)]))
+            self._call(batch, partial(self.adapted.fit, [self._place(batch)]))
 
     def answer(self, stream: Stream, tally: Tally | None, on_batch: OnBatch | None, learns: bool) -> None:
         batches = self.track(stream, "adapting" if learns else "answering", len(stream))

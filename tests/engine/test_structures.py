@@ -139,6 +139,7 @@ def test_empty_is_when_there_is_no_sample() -> None:
         ([torch.zeros(2), 1], 1, ()),
         (((torch.zeros(2), torch.zeros(2)), 1), 2, ()),
         ({"pixel_values": torch.zeros(2), "labels": 1}, 0, ("pixel_values",)),
+        (({"pixel_values": torch.zeros(2)}, 1, "a domain"), 0, ("pixel_values",)),
     ],
 )
 def test_a_loaders_batch_is_taken_without_its_labels(batch: object, args: int, names: tuple[str, ...]) -> None:

@@ -140,6 +140,5 @@ def batch_inputs(batch: Any) -> Inputs:
     if isinstance(batch, tuple | list):
         if not batch:
             raise ValueError("a batch is an empty tuple; bring x, (x, y) or a dict of inputs")
-        first = batch[0]
-        return (tuple(first) if isinstance(first, tuple | list) else (first,)), {}
+        return call_inputs(batch[0])
     return (batch,), {}
