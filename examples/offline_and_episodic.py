@@ -12,10 +12,10 @@ from tent.models import zoo
 from tent.tasks import Classification
 
 entry, clean = zoo.load("r26-cifar10"), sample()
-chosen = np.arange(0, 2000, 5)
+chosen = np.arange(0, 2000, 10)
 images = ArrayImages("fog", corrupt(np.asarray(clean.fetch(chosen)), "fog", 5), clean.targets(chosen), 10)
-stream = Stream(images, 100, preprocess=entry.preprocess)
-single = Stream(images, 1, preprocess=entry.preprocess).first(50)
+stream = Stream(images, 50, preprocess=entry.preprocess)
+single = Stream(images, 1, preprocess=entry.preprocess).first(20)
 
 
 def error(adapted: tent.Adapted, stream: Stream, epochs: int = 0) -> float:
@@ -25,6 +25,6 @@ def error(adapted: tent.Adapted, stream: Stream, epochs: int = 0) -> float:
 
 print(f"source    {error(tent.adapt(entry.model, tent.Source()), stream):.1%}")
 print(f"online    {error(tent.adapt(entry.model), stream):.1%}")
-print(f"offline   {error(tent.adapt(entry.model), stream, epochs=3):.1%}")
+print(f"offline   {error(tent.adapt(entry.model), stream, epochs=2):.1%}")
 episodic = tent.adapt(entry.model, episodic=True, steps=5, stats=tent.norm.Prior(8))
-print(f"episodic  {error(episodic, single):.1%} (the first 50 images, one by one)")
+print(f"episodic  {error(episodic, single):.1%} (the first 20 images, one by one)")
