@@ -33,7 +33,7 @@ test-oldest: $(OLDEST)/.installed
 
 $(OLDEST)/.installed: pyproject.toml
 	$(OLDEST_PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/python -m pip install --quiet pytest pytest-timeout \
+	$(OLDEST)/bin/python -m pip install --quiet hypothesis pytest pytest-timeout \
 	  $$(sed -n 's/^dependencies = \[\([^]]*\)\].*/\1/p' pyproject.toml | tr -d '",' | sed 's/>=/==/g')
 	touch $@
 

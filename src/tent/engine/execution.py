@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from tent.engine.private import LEAN_ERROR, Buffers, costly_weights, has_convolutions, warn_without_lean
-from tent.engine.self_check import Watch, answers_agree
+from tent.engine.self_check import Watch, answers_agree, has_own_gradients
 from tent.engine.structures import Inputs, list_tensors, map_tensors
 
 PRECISIONS = {"float32": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -30,7 +30,7 @@ class Execution:
     images_last: bool = False  # whether images are laid out with their channels last
     dtype: torch.dtype | None = None  # what autocast narrows to
     device: str = "cpu"
-    checked: bool = False  # whether a batch was answered as torch itself would
+    checked: int = 0  # 1 when a batch was answered as torch itself would, 2 when gradients were on
     watch: Watch | None = None  # of the pass at hand
 
     @property
@@ -45,7 +45,7 @@ class Execution:
             call: runs the model on inputs in the way that it is given, and returns its output and something more.
             agree: what all ranks agree on, of what this one found.
         """
-        if self.checked or not (self.images_last or self.buffers):
+        if self.checked > torch.is_grad_enabled() or not (self.images_last or self.buffers):
             return self._attempt(call, inputs)
         devices = {tensor.get_device() for tensor in list_tensors(inputs) if tensor.is_cuda}
         own = Watch()
@@ -56,7 +56,7 @@ class Execution:
         self.images_last = False
         if self.buffers and (done := self._check(call, inputs, reference, own, agree)):
             return done
-        self.buffers, self.checked = None, True
+        self.buffers, self.checked = None, 2
         return call(self, inputs)
 
     def context(self) -> AbstractContextManager[Any]:
@@ -115,9 +115,9 @@ class Execution:
             same = answers_agree(done[0], reference, self.dtype)
         except RuntimeError as error:
             same, problem = False, f"it raises {error}"
-        layout = self.images_last and (done is None or watch.differs())
+        layout = self.images_last and (done is None or watch.differs() or has_own_gradients(done[0]))
         if agree(same is not False and not layout):
-            self.checked = same is not None
+            self.checked = 1 + torch.is_grad_enabled() if same else 0
             return done
         if not layout:
             off = "channels-last images are" if self.images_last else "the lean path is"
