@@ -193,18 +193,31 @@ class Passes:
 
 
 def test_an_error_that_the_own_layout_does_not_have_turns_the_other_off_whatever_it_says() -> None:
-    execution, inputs = Execution(images_last=True, checked=2), ((torch.ones(2),), {})
-    passes = Passes(RuntimeError("in words of some other version"), None, None)
-    execution.run(passes, inputs)
-    execution.run(passes, inputs)
-    assert passes.layouts == [True, False, False]
+    execution, inputs = Execution(images_last=True), ((torch.ones(2),), {})
+    passes = Passes(None, None, RuntimeError("in words of some other version"), None, None)
+    for _ in range(3):
+        execution.run(passes, inputs)
+    assert passes.layouts == [False, True, True, False, False]  # the first two are the check
 
 
 def test_an_error_that_both_layouts_have_is_the_models_own() -> None:
-    execution, inputs = Execution(images_last=True, checked=2), ((torch.ones(2),), {})
+    execution, inputs = Execution(images_last=True), ((torch.ones(2),), {})
+    passes = Passes(None, None, RuntimeError("the first"), RuntimeError("the second"))
+    execution.run(passes, inputs)
     with pytest.raises(RuntimeError, match="the second"):
-        execution.run(Passes(RuntimeError("the first"), RuntimeError("the second")), inputs)
+        execution.run(passes, inputs)
     assert execution.images_last
+
+
+def test_every_kind_of_call_is_checked_once() -> None:
+    execution, x = Execution(images_last=True), torch.ones(2)
+    calls = [((x,), {}), ((x,), {"head": "rotation"}), ((x,), {"head": "classes"}), ((x[None],), {})]
+    passes = Passes(*[None] * 12)
+    for inputs in (*calls, *calls):
+        execution.run(passes, inputs)
+    with torch.no_grad():
+        execution.run(Passes(None), calls[0])
+    assert not passes.errors
 
 
 class Residual(nn.Module):

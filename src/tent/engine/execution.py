@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -30,7 +30,7 @@ class Execution:
     images_last: bool = False  # whether images are laid out with their channels last
     dtype: torch.dtype | None = None  # what autocast narrows to
     device: str = "cpu"
-    checked: int = 0  # 1 when a batch was answered as torch itself would, 2 when gradients were on
+    checked: set[Any] = field(default_factory=set)  # kinds of calls that were answered as torch itself would
     watch: Watch | None = None  # of the pass at hand
 
     @property
@@ -45,7 +45,7 @@ class Execution:
             call: runs the model on inputs in the way that it is given, and returns its output and something more.
             agree: what all ranks agree on, of what this one found.
         """
-        if self.checked > torch.is_grad_enabled() or not (self.images_last or self.buffers):
+        if not (self.images_last or self.buffers) or self.checked & _kinds(inputs):
             return self._attempt(call, inputs)
         devices = {tensor.get_device() for tensor in list_tensors(inputs) if tensor.is_cuda}
         own = Watch()
@@ -56,7 +56,7 @@ class Execution:
         self.images_last = False
         if self.buffers and (done := self._check(call, inputs, reference, own, agree)):
             return done
-        self.buffers, self.checked = None, 2
+        self.buffers = None
         return call(self, inputs)
 
     def context(self) -> AbstractContextManager[Any]:
@@ -113,11 +113,11 @@ class Execution:
         try:
             done = replace(self, watch=watch)._recomputable(call, _copy(inputs))
             same = answers_agree(done[0], reference, self.dtype)
-        except RuntimeError as error:
+        except (RuntimeError, TypeError, ValueError, AttributeError) as error:  # torch's own functions had none
             same, problem = False, f"it raises {error}"
         layout = self.images_last and (done is None or watch.differs() or has_own_gradients(done[0]))
         if agree(same is not False and not layout):
-            self.checked = 1 + torch.is_grad_enabled() if same else 0
+            self.checked |= _kinds(inputs, torch.is_grad_enabled()) if same else set()
             return done
         if not layout:
             off = "channels-last images are" if self.images_last else "the lean path is"
@@ -161,6 +161,14 @@ def fuse(make: Any) -> Any:
 def _make_fused(make: Any, params: Sequence[Tensor]) -> Optimizer:
     whole = all(p.dtype in (torch.float32, torch.float64) and p.device.type in ("cpu", "cuda") for p in params)
     return make(params, fused=True) if whole else make(params)  # type: ignore[no-any-return]
+
+
+def _kinds(inputs: Inputs, *gradients: bool) -> set[Any]:
+    # calls that take the same way through a model; one that was checked with gradients counts without them too
+    args, kwargs = inputs
+    words = tuple(value if isinstance(value, str | bool) else None for value in (*args, *kwargs.values()))
+    kind = (tuple(tensor.dim() for tensor in list_tensors(inputs)), tuple(kwargs), words)
+    return {(kind, gradient) for gradient in gradients or {True, torch.is_grad_enabled()}}
 
 
 def _copy(inputs: Inputs) -> Inputs:
