@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from own_methods import Memory, Sharpness, Teacher, Temperature
 from torch import nn
 from toys import NETS, TWO_HEADED
 
@@ -19,7 +20,9 @@ class Setting:
     name: str
     method: tent.Method
     options: dict[str, Any] = field(default_factory=dict)
-    moves: bool = True  # whether parameters are expected to move
+    moves: bool = True  # whether parameters of the model are expected to move
+    learns: bool = True  # whether batches are updated on
+    replaces: bool = False  # whether it puts logits of its own into the model's output
     still: bool = False  # whether the answers are the plain model's
     nets: tuple[str, ...] = tuple(NETS)  # those that the method is for
 
@@ -31,12 +34,12 @@ ROTATION_NETS = tuple(TWO_HEADED)  # TTT is refused by a net that has no rotatio
 
 # one entry a method is the least: a method of METHODS that is missing here fails a test of test_methods.py
 SETTINGS = [
-    Setting("source", tent.Source(), moves=False, still=True),
-    Setting("bn", tent.BN(), moves=False),
+    Setting("source", tent.Source(), moves=False, learns=False, still=True),
+    Setting("bn", tent.BN(), moves=False, learns=False),
     Setting("pl", tent.PL(threshold=0.3)),
     Setting("tent", tent.Tent()),
-    Setting("bn-prior", tent.BN(), {"stats": norm.Prior(8)}, moves=False),
-    Setting("bn-running", tent.BN(), {"stats": norm.Running(0.3)}, moves=False),
+    Setting("bn-prior", tent.BN(), {"stats": norm.Prior(8)}, moves=False, learns=False),
+    Setting("bn-running", tent.BN(), {"stats": norm.Running(0.3)}, moves=False, learns=False),
     Setting("tent-running", tent.Tent(), {"stats": norm.Running(0.3), "lr": 0.01}),
     Setting("tent-blend", tent.Tent(), {"stats": norm.Blend(0.7)}),
     Setting("tent-source-statistics", tent.Tent(), {"stats": norm.Source()}),
@@ -51,4 +54,9 @@ SETTINGS = [
     Setting("ttt-running", tent.TTT(), {"stats": norm.Running(0.3)}, nets=ROTATION_NETS),
     Setting("ttt-adam", tent.TTT(), {"optimizer": torch.optim.Adam, "lr": 0.01}, nets=ROTATION_NETS),
     Setting("ttt-everything", tent.TTT(), {"select": select.everything}, nets=ROTATION_NETS),
+    Setting("own-teacher", Teacher(), {"lr": 0.01}),
+    Setting("own-teacher-after", Teacher(), {"lr": 0.01, "answers": "after", "steps": 2}),
+    Setting("own-memory", Memory(), moves=False, replaces=True),
+    Setting("own-sharpness", Sharpness(), {"lr": 0.01}),
+    Setting("own-temperature", Temperature(), {"lr": 0.01}, moves=False, replaces=True),
 ]

@@ -104,15 +104,15 @@ def test_a_model_that_turns_gradients_off_is_told_apart() -> None:
 )
 def test_the_optimizer_is_a_class_or_a_function_and_takes_the_lr(optimizer) -> None:
     adapted = tent.adapt(made("conv"), optimizer=optimizer, lr=0.25)
-    assert isinstance(adapted.engine.optimizer, torch.optim.SGD)
-    assert adapted.engine.optimizer.param_groups[0]["lr"] == 0.25
+    assert isinstance(adapted.state.optimizer, torch.optim.SGD)
+    assert adapted.state.optimizer.param_groups[0]["lr"] == 0.25
 
 
 def test_lr_alone_keeps_the_methods_optimizer() -> None:
     adapted = tent.adapt(made("conv"), lr=0.5)
-    assert isinstance(adapted.engine.optimizer, torch.optim.Adam)
-    assert adapted.engine.optimizer.param_groups[0]["lr"] == 0.5
-    assert tent.adapt(made("conv")).engine.optimizer.param_groups[0]["lr"] == 1e-3
+    assert isinstance(adapted.state.optimizer, torch.optim.Adam)
+    assert adapted.state.optimizer.param_groups[0]["lr"] == 0.5
+    assert tent.adapt(made("conv")).state.optimizer.param_groups[0]["lr"] == 1e-3
 
 
 def test_answers_after_are_those_of_the_updated_model() -> None:
@@ -146,12 +146,12 @@ def test_a_failure_in_a_later_step_takes_the_earlier_ones_back(answers: str) -> 
     net = Breaks()
     adapted = tent.adapt(net, steps=2, answers=answers, lr=0.1, stats=norm.Running(0.2))
     adapted(batches(1)[0])
-    before, moments = adapted.state_dict(), adapted.engine.optimizer.state_dict()["state"][0]["exp_avg"].clone()
+    before, moments = adapted.state_dict(), adapted.state.optimizer.state_dict()["state"][0]["exp_avg"].clone()
     net.left = 1 if answers == "before" else 2
     with pytest.raises(KeyError):
         adapted(batches(2)[1])
     assert all(torch.equal(before[name], tensor) for name, tensor in adapted.state_dict().items())
-    assert torch.equal(adapted.engine.optimizer.state_dict()["state"][0]["exp_avg"], moments)
+    assert torch.equal(adapted.state.optimizer.state_dict()["state"][0]["exp_avg"], moments)
 
 
 def test_statistics_that_are_not_finite_are_not_remembered() -> None:
@@ -166,8 +166,7 @@ def test_statistics_that_are_not_finite_are_not_remembered() -> None:
 def test_no_graph_is_kept_between_batches() -> None:
     adapted = tent.adapt(made("conv"), steps=2)
     adapted(batches(1)[0])
-    assert adapted.engine.state.again is None
-    assert adapted.engine.state.forward is None
+    assert adapted.state._graphs == []
     assert all(p.grad is None for p in adapted.parameters())
 
 

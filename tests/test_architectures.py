@@ -110,6 +110,42 @@ HF: dict[str, tuple[Callable[[], nn.Module], Callable[[], dict[str, Tensor]]]] =
 }
 
 
+def sequences() -> dict[str, Tensor]:
+    return {"input_ids": torch.randint(1, 50, (3, 7)), "decoder_input_ids": torch.randint(1, 50, (3, 5))}
+
+
+def small(**more: Any) -> dict[str, Any]:
+    return {"vocab_size": 50, "tie_word_embeddings": True, **more}
+
+
+# the head's weight is the embedding's
+TIED: dict[str, tuple[Callable[[], nn.Module], Callable[[], dict[str, Tensor]]]] = {
+    "gpt2": (
+        lambda: transformers.GPT2LMHeadModel(transformers.GPT2Config(**small(n_embd=32, n_layer=2, n_head=2))),
+        words,
+    ),
+    "bert-mlm": (lambda: transformers.BertForMaskedLM(text_config()), words),
+    "t5": (
+        lambda: transformers.T5ForConditionalGeneration(
+            transformers.T5Config(**small(d_model=32, d_kv=16, d_ff=64, num_layers=2, num_heads=2))
+        ),
+        sequences,
+    ),
+    "llama-lm": (
+        lambda: transformers.LlamaForCausalLM(
+            transformers.LlamaConfig(
+                **small(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
+            )
+        ),
+        words,
+    ),
+    "mamba": (
+        lambda: transformers.MambaForCausalLM(transformers.MambaConfig(**small(hidden_size=32, num_hidden_layers=2))),
+        lambda: {"input_ids": torch.randint(1, 50, (3, 7))},
+    ),
+}
+
+
 def hold(model: nn.Module, *args: Tensor, **kwargs: Tensor) -> None:
     with torch.no_grad():
         for parameter in model.parameters():  # many heads and layer scales begin at zero, where nothing learns
@@ -162,3 +198,23 @@ def test_transformers(name: str) -> None:
     torch.manual_seed(0)
     make, inputs = HF[name]
     hold(make(), **inputs())
+
+
+@pytest.mark.parametrize("name", TIED)
+def test_transformers_with_a_tied_head(name: str) -> None:
+    torch.manual_seed(0)
+    make, inputs = TIED[name]
+    model, given = make(), inputs()
+    head = model.get_output_embeddings()
+    assert head.weight is model.get_input_embeddings().weight
+    seen = tent.adapt(model).state.forward(**given, grad=False)
+    assert seen.features is not None
+    assert seen.features.shape[-1] == head.weight.shape[1]
+    photograph = Photograph(model)
+    adapted = tent.adapt(model, lr=0.05)
+    for _ in range(2):
+        adapted(**given)
+    photograph.check()
+    source = model.state_dict()
+    assert any(not torch.equal(p, source[name]) for name, p in adapted.named_parameters())
+    assert (adapted.updates, adapted.skipped) == (2, 0)

@@ -9,7 +9,7 @@ from toys import batches, logits, made
 
 import tent
 from tent import Delta, norm
-from tent.delta import fingerprint
+from tent.engine.source_model import fingerprint
 
 
 @pytest.fixture
@@ -113,7 +113,10 @@ def test_a_missing_file_is_said(adapted: tent.Adapted, tmp_path) -> None:
     [
         ({"1.weight": torch.ones(7)}, r"1.weight has shape \(7,\), not \(8,\)"),
         ({"10.weight": torch.ones(5, 8)}, "10.weight is not what this adaptation moves"),
-        ({"1.running_mean": torch.ones(8), "1.running_var": torch.ones(8)}, "select and stats of then"),
+        (
+            {"1.running_mean": torch.ones(8), "1.running_var": torch.ones(8)},
+            "saved with another method, select or stats",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_and_changes_nothing(adapted: tent.Adapted, tensors, message: str) -> None:
@@ -153,10 +156,10 @@ def test_a_failed_write_leaves_the_old_file(adapted: tent.Adapted, tmp_path, mon
 def test_the_fingerprint_sees_every_value_and_is_computed_once() -> None:
     net = made("conv")
     adapted = tent.adapt(net)
-    first = adapted.engine.source.fingerprint()
-    assert first == fingerprint(net) == adapted.engine.source.fingerprint()
+    first = adapted.state.setup.source.fingerprint()
+    assert first == fingerprint(net) == adapted.state.setup.source.fingerprint()
     net[1].running_mean[3] += 1e-6
-    assert adapted.engine.source.fingerprint() == fingerprint(net) != first
+    assert adapted.state.setup.source.fingerprint() == fingerprint(net) != first
     assert fingerprint(made("conv")) == first
     assert fingerprint(nn.Linear(2, 2)) != first
 
@@ -168,7 +171,61 @@ def test_state_is_small() -> None:
     adapted = tent.adapt(net)
     adapted(torch.randn(2, 3, 64, 64))
     own = [*adapted.parameters()]
-    for state in adapted.engine.optimizer.state_dict()["state"].values():
+    for state in adapted.state.optimizer.state_dict()["state"].values():
         own += [value for value in state.values() if isinstance(value, torch.Tensor)]
     size = sum(t.numel() * t.element_size() for t in own)
     assert size < 0.03 * sum(t.numel() * t.element_size() for t in net.state_dict().values())
+
+
+@pytest.mark.parametrize(
+    ("mean", "var", "message"),
+    [
+        (torch.ones(7), torch.ones(7), r"running_mean is float32 of shape \(7,\), not float of shape \(8,\)"),
+        (torch.ones(8), torch.ones(8, dtype=torch.int64), "running_var is int64"),
+        (torch.ones(8), -torch.ones(8), "running_var is negative"),
+    ],
+)
+def test_statistics_that_do_not_fit_are_refused_and_change_nothing(mean, var, message: str) -> None:
+    adapted = tent.adapt(made("conv"), tent.BN(), stats=norm.Running())
+    adapted(batches(1)[0])
+    before = adapted.state_dict()
+    with pytest.raises(ValueError, match=message):
+        adapted.load_state_dict({"1.running_mean": mean, "1.running_var": var})
+    assert all(torch.equal(before[name], tensor) for name, tensor in adapted.state_dict().items())
+
+
+def test_strict_decides_about_names_that_are_not_ours(adapted: tent.Adapted) -> None:
+    tensors = {**adapted.state_dict(), "10.weight": torch.ones(5, 8)}
+    del tensors["1.bias"]
+    with pytest.raises(ValueError, match=r"10.weight is not what this adaptation moves"):
+        adapted.load_state_dict(tensors)
+    keys = adapted.load_state_dict(tensors, strict=False)
+    assert (keys.missing_keys, keys.unexpected_keys) == (["1.bias"], ["10.weight"])
+
+
+def test_every_flipped_bit_is_noticed(adapted: tent.Adapted, tmp_path) -> None:
+    path = tmp_path / "delta.safetensors"
+    adapted.delta().save(path)
+    whole = path.read_bytes()
+    start = 8 + int.from_bytes(whole[:8], "little")
+    for place in range(start, len(whole), 7):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << (place % 8)
+        path.write_bytes(bytes(damaged))
+        with pytest.raises(ValueError, match=r"checksum|not finite"):
+            adapted.load_delta(path)
+
+
+def test_the_same_delta_is_the_same_bytes(adapted: tent.Adapted, tmp_path) -> None:
+    for name in ("a", "b"):
+        delta = adapted.delta()
+        Delta(dict(reversed(list(delta.tensors.items()))), delta.source, delta.about).save(tmp_path / name)
+    adapted.delta().save(tmp_path / "c")
+    assert len({(tmp_path / name).read_bytes() for name in "abc"}) == 1
+
+
+def test_weights_that_change_behind_torchs_back_are_noticed(adapted: tent.Adapted) -> None:
+    delta = adapted.delta()
+    adapted.source[0].weight.data.mul_(2)
+    with pytest.raises(ValueError, match="another model"):
+        adapted.load_delta(delta)

@@ -73,3 +73,41 @@ def test_a_wrong_choice_is_refused(names: list[str], message: str) -> None:
     net[1].count = nn.Parameter(torch.zeros(1, dtype=torch.int64), requires_grad=False)
     with pytest.raises(ValueError, match=message):
         tent.adapt(net, select=lambda model: names)
+
+
+class TiedHead(nn.Module):
+    """A model whose head is its embedding, as language models have it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.norm, self.lm_head = nn.Embedding(7, 4), nn.LayerNorm(4), nn.Linear(4, 7, bias=False)
+        self.lm_head.weight = self.embed.weight
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self.lm_head(self.norm(self.embed(tokens)).mean(1))
+
+
+def test_a_head_that_shares_its_weight_with_the_embedding_is_found_and_adapted() -> None:
+    net, tokens = TiedHead(), torch.arange(12).reshape(4, 3) % 7
+    assert last_layer(net) == ["embed.weight"]
+    tent.adapt(net)(tokens)
+    adapted = tent.adapt(net, select=last_layer, lr=0.1)
+    seen = adapted.state.forward(tokens)
+    assert torch.equal(seen.features, net.norm(net.embed(tokens)).mean(1))
+    adapted(tokens)
+    assert not torch.equal(dict(adapted.named_parameters())["embed.weight"], net.embed.weight)
+
+
+@pytest.mark.parametrize("name", ["batch-norm-two-heads", "group-norm-two-heads"])
+def test_last_layer_is_the_one_that_classifies_not_the_rotation_head(name: str) -> None:
+    assert last_layer(made(name)) == ["classifier.3.weight", "classifier.3.bias"]
+
+
+def test_last_layer_of_the_house_s_own_two_headed_network() -> None:
+    from tent.models.rotation import r26_rotation
+
+    net = r26_rotation().eval()
+    assert last_layer(net) == ["fc.weight", "fc.bias"]
+    seen = tent.adapt(net, tent.BN()).state.forward(torch.randn(2, 3, 32, 32), grad=False)
+    assert seen.features is not None
+    assert seen.features.shape == (2, 64)

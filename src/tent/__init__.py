@@ -4,8 +4,8 @@ from tent import losses, norm, select
 from tent.adapted import Adapted, adapt
 from tent.delta import Delta
 from tent.doctor import doctor
-from tent.engine.allocator import keep_memory
-from tent.method import Method
+from tent.engine.memory import keep_memory
+from tent.method import ForwardPass, Method, State
 from tent.methods import BN, METHODS, PL, TTT, Source, Tent
 
 __version__ = "0.1.0"
@@ -17,8 +17,10 @@ __all__ = [
     "TTT",
     "Adapted",
     "Delta",
+    "ForwardPass",
     "Method",
     "Source",
+    "State",
     "Tent",
     "adapt",
     "doctor",

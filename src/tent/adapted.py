@@ -2,21 +2,24 @@
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, Literal
 
 import torch
 from torch import nn
-from torch.optim import Optimizer
+from torch.nn.modules.module import _IncompatibleKeys
 
-from tent.delta import Delta
+from tent.delta import Delta, pack, unpack
 from tent.engine.engine import Engine
-from tent.engine.eval_mode import evaluating
 from tent.engine.execution import choose_execution, fuse
-from tent.engine.source_model import SourceModel
-from tent.engine.structures import Picker, batch_inputs, detach_inputs, detach_output
+from tent.engine.mode import clean_stack
+from tent.engine.setup import Setup, optimizer_maker
+from tent.engine.source_model import SourceModel, eval_mode
+from tent.engine.state import State
+from tent.engine.structures import Picker, batch_inputs, detach_inputs
+from tent.engine.update import Update, Watchers
 from tent.export import bake
 from tent.method import Answers, Method, OptimizerFactory
 from tent.methods import Tent
@@ -30,40 +33,61 @@ class Adapted(nn.Module):
     def __init__(self, engine: Engine, episodic: bool = False, answers: Answers = "before") -> None:
         super().__init__()
         self.engine, self.episodic, self.answers = engine, episodic, answers
-        self._paused = False
-        self._lock = threading.RLock()
+        self._watchers = Watchers()
+        self._lock, self._pauses = threading.RLock(), threading.local()
 
     @property
     def source(self) -> nn.Module:
         """The model that was handed in."""
-        return self.engine.source.model
+        return self.state.model
+
+    @property
+    def state(self) -> State:
+        """What this adaptation holds beside its source: parameters, memory, optimizer and counts."""
+        return self.engine.state
+
+    @property
+    def method(self) -> Method:
+        """The method that adapts it."""
+        return self.engine.method  # type: ignore[return-value]
+
+    @property
+    def stats(self) -> Stats:
+        """Whose statistics normalise."""
+        return self.state.setup.stats
+
+    @property
+    def precision(self) -> str:
+        """The precision of convolutions and products."""
+        dtype = self.state.setup.execution.dtype or next((p.dtype for p in self.source.parameters()), torch.float32)
+        return str(dtype).removeprefix("torch.")
 
     @property
     def updates(self) -> int:
-        """The number of batches learnt from."""
-        return self.engine.updates
+        """The number of batches that were updated on."""
+        return self.state.counts.updates
 
     @property
     def skipped(self) -> int:
-        """The number of batches that were answered and not learnt from, because they were bad."""
-        return self.engine.skipped
-
-    @property
-    def loss(self) -> float | None:
-        """The loss of the last update since the last reset."""
-        return self.engine.state.loss
+        """The number of batches that were answered and not updated on, because they were bad."""
+        return self.state.counts.skipped
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Answer as the model does, detached, and adapt behind the answer."""
-        with self._at_work():
-            batch = detach_inputs((inputs, kwargs))
-            if self._paused:
-                seen = self.engine.forward(batch)
+        with self._run():
+            batch, paused = detach_inputs((inputs, kwargs)), getattr(self._pauses, "depth", 0)
+            began, skipped = time.perf_counter(), self.skipped
+            if paused:
+                output = self.engine.answer(batch)
             else:
                 if self.episodic:
-                    self.engine.reset()
-                seen = self.engine.adapt(batch, self.answers)
-            return self.engine.execution.answer(batch, detach_output(self.engine.method.answer(seen)))
+                    self.state.reset()
+                output = self.engine.adapt(batch, self.answers)
+            answer = self.state.setup.execution.answer(batch, output)
+            if not paused:
+                told = {"skipped": self.skipped > skipped, "reset": self.episodic}
+                self._watchers.tell(self.state, batch, answer, **told, seconds=time.perf_counter() - began)
+            return answer
 
     def fit(self, batches: Iterable[Any], epochs: int = 1) -> "Adapted":
         """Adapt over a whole target set first: offline; then answer under `paused()`.
@@ -78,77 +102,82 @@ class Adapted(nn.Module):
         for _ in range(epochs):
             for batch in batches:
                 count += 1
-                with self._at_work():
+                with self._run():
                     self.engine.adapt(detach_inputs(batch_inputs(batch)), self.answers, wanted=False)
         if not count:
             raise ValueError("fit was given no batches")
         return self
 
+    def prepare(self, batches: Iterable[Any]) -> "Adapted":
+        """Show source data to a method that needs them, once, before any test data; labels are ignored."""
+        with self._run():
+            self.engine.prepare(detach_inputs(batch_inputs(batch)) for batch in batches)
+        return self
+
     @contextmanager
     def paused(self) -> Iterator["Adapted"]:
-        """Answer without adapting, inside the `with`."""
-        before, self._paused = self._paused, True
+        """Answer without adapting, inside the `with`, in this thread; other threads do not notice."""
+        self._pauses.depth = getattr(self._pauses, "depth", 0) + 1
         try:
             yield self
         finally:
-            self._paused = before
+            self._pauses.depth -= 1
+
+    def on_update(self, callback: Callable[[Update], None]) -> Callable[[], None]:
+        """Call back after every batch that is not answered under `paused()`; returns the function that ends it."""
+        return self._watchers.add(callback)
 
     def reset(self) -> None:
         """Go back to the source, exactly: parameters, statistics, optimizer and whatever the method remembers."""
         with self._lock:
-            self.engine.reset()
+            self.state.reset()
 
     def delta(self) -> Delta:
-        """Return a copy of what moved and of the statistics that are remembered, and nothing else."""
-        return Delta(self.state_dict(), self.engine.source.fingerprint(), {"method": repr(self.engine.method)})
+        """Return a copy of what moved and of what is remembered, and nothing else."""
+        with self._lock:
+            return Delta(pack(self.state), self.state.setup.source.fingerprint(), {"method": repr(self.method)})
 
     def load_delta(self, delta: Delta | str | os.PathLike[str]) -> None:
-        """Take over a delta, or a file of one, made on the same source model; the optimizer starts anew."""
+        """Load a delta, or a file of one, made on the same source model; the optimizer starts anew."""
         delta = delta if isinstance(delta, Delta) else Delta.load(delta)
-        ours = self.engine.source.fingerprint()
-        if delta.source != ours:
-            raise ValueError(
-                f"the delta was made on another model ({delta.source[:12]}) than this {type(self.source).__name__} "
-                f"({ours[:12]}); adapt the model, with the weights, that it was made on"
-            )
+        delta.require_source(self.source)
         self.load_state_dict(delta.tensors)
 
     def baked(self, batches: Iterable[Any] | None = None) -> nn.Module:
         """Return a plain eval-mode copy with γ, β and the statistics of these batches folded in, to export."""
-        with self._at_work():
-            return bake(self.engine, batches)
+        with self._run():
+            return bake(self.state, batches)
 
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """Return the delta's tensors: what moved, under its names in the source model's own state_dict."""
         with self._lock:
-            tensors = {prefix + name: tensor for name, tensor in self.engine.state.tensors().items()}
+            tensors = {prefix + name: tensor for name, tensor in pack(self.state).items()}
         return tensors if destination is None else destination.update(tensors)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Take a delta's tensors over; what is not among them goes back to the source."""
-        run, optimizer = self.engine.fresh()
-        run.put(state_dict, self.engine.source.norms if self.engine.stats.remembers else ())
+        """Load a delta's tensors; what is not among them goes back to the source."""
         with self._lock:
-            self.engine.state, self.engine.optimizer = run, optimizer
+            fresh, missing, unexpected = unpack(state_dict, self.state, strict)
+            self.state.adopt(fresh)
+        return _IncompatibleKeys(missing, unexpected)
 
     def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Any]]:
         """Yield what moves; the source's own parameters are not this module's."""
-        yield from self.engine.state.params.items()
+        yield from self.state.params.items()
 
     def extra_repr(self) -> str:
         """Describe the adaptation in a line."""
         moving = sum(p.numel() for p in self.parameters())
         total = sum(p.numel() for p in self.source.parameters())
-        name, method, stats = type(self.source).__name__, self.engine.method, self.engine.stats
-        return f"{name}, {method}, {stats}, moves {moving:,} of {total:,} parameters"
+        return f"{type(self.source).__name__}, {self.method}, {self.stats}, moves {moving:,} of {total:,} parameters"
 
     @contextmanager
-    def _at_work(self) -> Iterator[None]:
-        with self._lock, torch.inference_mode(False), evaluating(self.engine.source.modules):
+    def _run(self) -> Iterator[None]:
+        with self._lock, torch.inference_mode(False), eval_mode(self.state.setup.source.modules), clean_stack():
             try:
                 yield
             finally:
-                self.engine.execution.ended()
+                self.state.setup.execution.ended()
 
     def _apply(self, fn: Any, recurse: bool = True) -> "Adapted":
         for tensor in [p.detach() for p in self.source.parameters()][:1]:
@@ -158,11 +187,11 @@ class Adapted(nn.Module):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_pauses")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._lock = threading.RLock()
+        self._lock, self._pauses = threading.RLock(), threading.local()
 
 
 def adapt(
@@ -186,7 +215,7 @@ def adapt(
         method: what one paper does; the four after it, and `answers`, override its choice on each axis.
         select: a model -> the names of the parameters that move, such as those of `tent.select`.
         stats: whose statistics normalise batch norms, such as those of `tent.norm`.
-        optimizer: an optimizer's class, or a function of the parameters; `lr`, if given, is handed to it.
+        optimizer: an optimizer's class, or a function of named parameters; `lr`, if given, is handed to it.
         steps: updates on each batch.
         episodic: go back to the source before every batch.
         answers: of the model before the (last) update, which is the pass that most methods compute it on, or after it.
@@ -204,20 +233,16 @@ def adapt(
     answers = method.answers if answers is None else answers
     if answers not in ("before", "after"):
         raise ValueError(f"answers must be 'before' or 'after' the update, got {answers!r}")
-    source, stats = SourceModel(model), stats or method.stats
-    names = source.chosen((select or method.select)(source.model))
-    source.require_anything_to_adapt(names, stats, select or method.select)
+    source, stats, select = SourceModel(model), stats or method.stats, select or method.select
+    names = source.resolve(select(source.model))
+    source.require_anything_to_adapt(names, stats, select)
     if episodic and names and steps == 1 and answers == "before":
         raise ValueError(
             "episodic with one step and answers before the update would never show the update; "
             "pass answers='after' or steps=2 or more"
         )
-    factory, execution = _factory(optimizer or method.optimizer, lr), choose_execution(source.model, lean, precision)
-    factory = fuse(factory) if lean else factory
-    return Adapted(Engine(source, method, names, stats, factory, steps, logits, execution), episodic, answers)
-
-
-def _factory(optimizer: OptimizerFactory, lr: float | None) -> OptimizerFactory:
-    if isinstance(optimizer, Optimizer) or not callable(optimizer):
-        raise TypeError(f"optimizer must be a class or a function of the parameters, got {type(optimizer).__name__}")
-    return optimizer if lr is None else partial(optimizer, lr=lr)
+    make_optimizer = optimizer_maker(optimizer or method.optimizer, lr, fuse if lean else None)
+    execution = choose_execution(source.model, lean, precision)
+    state = State.begin(Setup(source, method, names, stats, make_optimizer, execution, logits))
+    plain = type(method).step is Method.step and type(method).answer is Method.answer
+    return Adapted(Engine(state, method, steps, plain), episodic, answers)

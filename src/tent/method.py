@@ -1,19 +1,21 @@
 """What one paper adds: a default on each axis and, where it must, a rule of its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from types import FunctionType
+from typing import Any, TypeAlias
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.optim import Optimizer
 
 from tent import norm
-from tent.engine.state import ForwardPass, State
+from tent.engine.engine import Answers
+from tent.engine.forward_pass import ForwardPass
+from tent.engine.state import State
 from tent.select import Select, nothing
 
 OptimizerFactory: TypeAlias = Callable[..., Optimizer]
-Answers: TypeAlias = Literal["before", "after"]  # the update
 
 __all__ = ["Answers", "ForwardPass", "Method", "OptimizerFactory", "State"]
 
@@ -26,29 +28,44 @@ class Method:
 
     select: Select = staticmethod(nothing)
     stats: norm.Stats = norm.Source()
-    optimizer: OptimizerFactory = partial(torch.optim.Adam, lr=1e-3)  # the Tent paper's CIFAR setting
+    optimizer: OptimizerFactory = staticmethod(partial(torch.optim.Adam, lr=1e-3))  # the Tent paper's CIFAR setting
     answers: Answers = "before"
-    own_pass: bool = True  # whether a step learns from a pass on the batch itself; if not, by run.look from others
+    needs: frozenset[str] = frozenset()  # what it wants beyond test inputs, such as "source data"
+    uses_pass: bool = True  # whether a step looks at the pass on the batch; if not, none is made to learn from
 
-    def start(self, model: nn.Module, params: dict[str, Tensor], run: State) -> None:
-        """Prepare the run's memory, at birth and at every reset."""
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in ("select", "optimizer"):  # functions that are chosen, not methods to be bound
+            value = cls.__dict__.get(name)
+            defined_here = isinstance(value, FunctionType) and value.__qualname__.startswith(f"{cls.__qualname__}.")
+            if callable(value) and not isinstance(value, staticmethod | classmethod) and not defined_here:
+                setattr(cls, name, staticmethod(value))
 
-    def loss(self, seen: ForwardPass, run: State) -> Tensor | None:
+    def prepare(self, state: State, batches: Iterable[ForwardPass]) -> None:
+        """Look at source data once, before any test data; what is put into `state.tensors` survives resets."""
+
+    def start(self, state: State) -> None:
+        """Add to `state.params` and `state.tensors` at birth and at every reset, before the optimizer is made."""
+
+    def loss(self, seen: ForwardPass, state: State) -> Tensor | None:
         """Return the scalar to minimise; None makes no update."""
         return None
 
-    def step(self, seen: ForwardPass, run: State, optimizer: Optimizer) -> None:
-        """Make one update: backward, step, zero."""
-        loss = self.loss(seen, run)
-        if loss is None and run.group is not None:
+    def step(self, seen: ForwardPass, state: State) -> None:
+        """Make one update: loss, backward, optimizer step; by default nothing where nothing moves."""
+        if not state.params:
+            return
+        loss = self.loss(seen, state)
+        if loss is None and state.group is not None:
             loss = seen.logits.sum() * 0  # ranks update together, also when one of them has nothing to say
         if loss is not None:
-            run.backward(loss)
-            optimizer.step()
-            optimizer.zero_grad()
+            state.update(loss)
 
-    def answer(self, seen: ForwardPass) -> Any:
-        """Return what the caller gets, in the model's own type."""
+    def answer(self, seen: ForwardPass, state: State) -> Any:
+        """Return what the caller gets, in the model's own type.
+
+        It is called before the step for answers of before the update, and after it, with a pass of then, for others.
+        """
         return seen.output
 
     def __repr__(self) -> str:

@@ -4,14 +4,30 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class NormLayer:
+    """A batch or instance norm of the model: its name, and the statistics that it was trained with."""
+
+    name: str
+    mean: Tensor  # (channels,)
+    var: Tensor | None
+    instances: bool = False  # an instance norm, which normalises every sample by itself
+
 
 class Stats:
     """A choice of statistics: the batch's own have a share, and the prior's (the source's or remembered) the rest."""
 
     remembers: ClassVar[bool] = False  # whether what was used becomes the prior of the next batch
 
-    def share(self, samples: int) -> float:
-        """Return the weight in [0, 1] of the statistics of a batch of so many samples."""
+    def share(self, layer: NormLayer, batch: Tensor) -> float | Tensor:
+        """Return the weight in [0, 1] of the batch's own statistics: one for the layer, or one a channel.
+
+        Args:
+            batch: what the layer is given, (samples, channels, ...).
+        """
         raise NotImplementedError
 
 
@@ -19,7 +35,7 @@ class Stats:
 class Source(Stats):
     """The statistics that the model was trained with."""
 
-    def share(self, samples: int) -> float:  # noqa: D102
+    def share(self, layer: NormLayer, batch: Tensor) -> float:  # noqa: D102
         return 0.0
 
 
@@ -27,7 +43,7 @@ class Source(Stats):
 class Batch(Stats):
     """The statistics of the test batch alone."""
 
-    def share(self, samples: int) -> float:  # noqa: D102
+    def share(self, layer: NormLayer, batch: Tensor) -> float:  # noqa: D102
         return 1.0
 
 
@@ -40,7 +56,7 @@ class Blend(Stats):
     def __post_init__(self) -> None:
         _within("Blend weight", self.weight)
 
-    def share(self, samples: int) -> float:  # noqa: D102
+    def share(self, layer: NormLayer, batch: Tensor) -> float:  # noqa: D102
         return self.weight
 
 
@@ -54,7 +70,8 @@ class Prior(Stats):
         if not self.samples >= 0:
             raise ValueError(f"Prior samples must be 0 or more, got {self.samples}")
 
-    def share(self, samples: int) -> float:  # noqa: D102
+    def share(self, layer: NormLayer, batch: Tensor) -> float:  # noqa: D102
+        samples = 1 if layer.instances else len(batch)
         return samples / (self.samples + samples)
 
 
@@ -68,7 +85,7 @@ class Running(Stats):
     def __post_init__(self) -> None:
         _within("Running momentum", self.momentum)
 
-    def share(self, samples: int) -> float:  # noqa: D102
+    def share(self, layer: NormLayer, batch: Tensor) -> float:  # noqa: D102
         return self.momentum
 
 
@@ -82,8 +99,8 @@ def named(word: str) -> Stats:
     try:
         chosen, weights = (WEIGHTED[name], [float(number)]) if number else ({**PLAIN, **WEIGHTED}[name], [])
     except (KeyError, ValueError):
-        there = "source, batch, blend:0.5, prior:16 and running:0.1"
-        raise ValueError(f"no statistics {word!r}; there are {there}") from None
+        choices = "source, batch, blend:0.5, prior:16 and running:0.1"
+        raise ValueError(f"no statistics {word!r}; there are {choices}") from None
     return chosen(*weights)
 
 

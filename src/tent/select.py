@@ -16,6 +16,8 @@ NORM_CLASSES = (
 )
 # timm's LayerNorm2d, BatchNormAct2d and GlobalResponseNorm, transformers' LlamaRMSNorm, T5LayerNorm and kin
 _NORM_NAME = re.compile(r"norm(act)?\w?(\d[dD])?$", re.IGNORECASE)
+_HEAD = re.compile(r"([^.]+\.)?(fc|classifier|heads?|score|lm_head|cls|logits)(\.|$)")  # as model zoos name classifiers
+_SIDE_HEAD = re.compile(r"aux|rotation|(^|\.)branch", re.IGNORECASE)  # which the answer does not come from
 _AFFINE = {"weight", "bias", "gamma", "beta", "scale", "shift"}
 
 
@@ -40,15 +42,25 @@ def norm_affine(model: nn.Module) -> list[str]:
 
 
 def last_layer(model: nn.Module) -> list[str]:
-    """Select the weight and bias of the last linear or convolutional layer, auxiliary heads left aside."""
-    heads = [
+    """Select the weight and bias of the layer that classifies; auxiliary heads are left aside."""
+    head = find_head(model)
+    if head is None:
+        raise ValueError(f"last_layer: {type(model).__name__} has no linear or convolutional layer")
+    own = dict(model.named_parameters(remove_duplicate=False))
+    first_name = {id(parameter): name for name, parameter in model.named_parameters()}
+    return [first_name[id(own[name])] for name in own if _under(name, head)]  # a tied weight by its first name
+
+
+def find_head(model: nn.Module) -> str | None:
+    """Return the name of the layer that classifies: the last one, of those named like a classifier if there are any."""
+    layers = [
         name
         for name, module in model.named_modules()
-        if isinstance(module, nn.Linear | nn.modules.conv._ConvNd) and "aux" not in name
+        if isinstance(module, nn.Linear | nn.modules.conv._ConvNd) and not _SIDE_HEAD.search(name)
     ]
-    if not heads:
-        raise ValueError(f"last_layer: {type(model).__name__} has no linear or convolutional layer")
-    return [name for name, _ in model.named_parameters() if _under(name, heads[-1])]
+    named = [name for name in layers if _HEAD.match(name)]
+    candidates = named or layers
+    return candidates[-1] if candidates else None
 
 
 def all_but(*prefixes: str) -> Select:

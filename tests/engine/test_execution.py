@@ -90,8 +90,8 @@ def test_a_model_that_writes_where_layout_decides_is_run_in_its_own(body: Body, 
     _, expected = trained(model, x, method=method, lean=False)
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)
-    assert not ours.engine.execution.images_last
-    assert ours.engine.execution.buffers is not None
+    assert not ours.state.setup.execution.images_last
+    assert ours.state.setup.execution.buffers is not None
 
 
 def test_a_model_that_reads_its_memory_is_found_by_its_answers() -> None:
@@ -100,13 +100,13 @@ def test_a_model_that_reads_its_memory_is_found_by_its_answers() -> None:
         ours, found = trained(model, x)
     for one, other in zip(found, trained(model, x, lean=False)[1], strict=True):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)
-    assert not ours.engine.execution.images_last
+    assert not ours.state.setup.execution.images_last
 
 
 def test_the_same_writes_where_nothing_depends_on_them_cost_nothing() -> None:
     model = Between(lambda x: torch.relu_(x).reshape(x.shape).add(1).mul_(2)).eval()
     adapted, _ = trained(model, torch.randn(6, 3, 8, 8))
-    assert adapted.engine.execution.images_last
+    assert adapted.state.setup.execution.images_last
 
 
 def test_a_function_that_is_wrong_here_is_found_and_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +120,7 @@ def test_a_function_that_is_wrong_here_is_found_and_left_out(monkeypatch: pytest
         "tent: channels-last images are",
         "tent: the lean path is",
     ]
-    assert ours.engine.execution.buffers is None
+    assert ours.state.setup.execution.buffers is None
     for one, other in zip(found, trained(model, x, lean=False)[1], strict=True):
         assert torch.allclose(one, other, atol=1e-5)
 
@@ -148,9 +148,9 @@ def test_a_batch_that_is_not_finite_decides_nothing() -> None:
     adapted = tent.adapt(Between(nn.ReLU()).eval())
     with pytest.warns(RuntimeWarning, match="NaN or Inf"):
         adapted(torch.full((6, 3, 8, 8), torch.nan))
-    assert not adapted.engine.execution.checked
+    assert not adapted.state.setup.execution.checked
     adapted(torch.randn(6, 3, 8, 8))
-    assert adapted.engine.execution.checked
+    assert adapted.state.setup.execution.checked
 
 
 class Doubled(torch.autograd.Function):

@@ -14,7 +14,6 @@ from toys import batches, made
 
 import tent
 from tent.engine import private
-from tent.engine.mode import Mode
 
 
 class Without:
@@ -91,7 +90,7 @@ with warnings.catch_warnings(record=True) as said:
         answers = [adapted(x) for x in batches(2)]
 plain = tent.adapt(made("conv"), lean=False)
 assert all(torch.equal(one, plain(x)) for one, x in zip(answers, batches(2)))
-assert adapted.engine.execution.buffers is None
+assert adapted.state.setup.execution.buffers is None
 said = [str(w.message) for w in said if "lean path" in str(w.message)]
 assert len(said) == 1 and "as with lean=False" in said[0], said
 """
@@ -143,9 +142,9 @@ def test_the_backward_pass_does_without_the_engines_own_call(net: str, monkeypat
     found = []
     for _ in range(2):
         adapted = tent.adapt(model, lean=False)
-        seen = adapted.engine.forward(((x,), {}), grad=True)
+        seen = adapted.state.forward(x)
         params, loss = list(adapted.parameters()), tent.losses.entropy(seen.logits).mean()
-        with Mode(adapted.engine.state.forward):
+        with adapted.state._mode():
             private.run_backward(loss, params)
         found.append([p.grad for p in params])
         monkeypatch.delattr(torch.autograd.graph, "_engine_run_backward", raising=False)

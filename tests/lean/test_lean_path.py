@@ -16,7 +16,6 @@ from toys import batches, made
 import tent
 from tent.data.corruptions import corrupt
 from tent.data.sample import sample
-from tent.engine.engine import Engine
 from tent.engine.memory import saved
 from tent.engine.state import ScaledTooFarError, State
 from tent.models import zoo
@@ -100,7 +99,7 @@ def test_every_third_wide_product_is_kept_since_time_counts_too() -> None:
     adapted = tent.adapt(model)
     with saved([*model.parameters(), *adapted.parameters()]) as some:
         adapted(x)
-    adapted.engine.execution.buffers.costly = frozenset()
+    adapted.state.setup.execution.buffers.costly = frozenset()
     with saved([*model.parameters(), *adapted.parameters()]) as none:
         adapted(x)
     assert some.bytes - none.bytes == 2 * values
@@ -142,7 +141,7 @@ def test_a_model_that_cannot_have_its_channels_last_is_run_as_usual() -> None:
     model, x = Viewed().eval(), torch.randn(6, 3, 8, 8)
     adapted = tent.adapt(model)
     assert torch.allclose(adapted(x), tent.adapt(model, lean=False)(x), atol=1e-5)
-    assert not adapted.engine.execution.images_last
+    assert not adapted.state.setup.execution.images_last
 
 
 def test_answers_are_laid_out_as_the_models_own() -> None:
@@ -168,16 +167,16 @@ def test_answers_stay_when_later_batches_come() -> None:
 
 def test_the_optimizer_is_fused_unless_the_caller_chose() -> None:
     model = made("conv")
-    assert tent.adapt(model).engine.optimizer.defaults["fused"]
-    assert not tent.adapt(model, lean=False).engine.optimizer.defaults["fused"]
+    assert tent.adapt(model).state.optimizer.defaults["fused"]
+    assert not tent.adapt(model, lean=False).state.optimizer.defaults["fused"]
     chosen = tent.adapt(model, optimizer=lambda params: torch.optim.Adam(params, lr=1e-3))
-    assert not chosen.engine.optimizer.defaults["fused"]
-    assert tent.adapt(model, optimizer=torch.optim.RMSprop, lr=0.1).engine.optimizer.defaults["lr"] == 0.1
+    assert not chosen.state.optimizer.defaults["fused"]
+    assert tent.adapt(model, optimizer=torch.optim.RMSprop, lr=0.1).state.optimizer.defaults["lr"] == 0.1
 
 
 def test_a_loss_is_scaled_down_until_its_gradients_are_finite() -> None:
     param = torch.ones(3, requires_grad=True)
-    run = State({"w": param}, scale=2.0**126)
+    run = State(tent.adapt(made("conv")).state.setup, {"w": param}, scale=2.0**126)
     with pytest.raises(ScaledTooFarError):
         run.backward((param * 1e3).sum())
     assert param.grad is None
@@ -190,12 +189,12 @@ def test_a_loss_is_scaled_down_until_its_gradients_are_finite() -> None:
 
 def test_the_engine_makes_the_pass_again_at_a_smaller_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     passes = []
-    see = Engine.forward
-    monkeypatch.setattr(Engine, "forward", lambda self, *a, **k: passes.append(1) or see(self, *a, **k))
+    run = State.run
+    monkeypatch.setattr(State, "run", lambda self, *a, **k: passes.append(1) or run(self, *a, **k))
     model, x = made("conv"), batches(1)[0]
     method = tent.Tent(lambda logits: tent.losses.entropy(logits) * 1000)
     adapted, plain = tent.adapt(model, method), tent.adapt(model, method)
-    adapted.engine.state.scale = math.ldexp(1.0, 127)
+    adapted.state.scale = math.ldexp(1.0, 127)
     assert torch.equal(adapted(x), plain(x))
     assert len(passes) > 2
     for one, other in zip(adapted.parameters(), plain.parameters(), strict=True):
@@ -205,7 +204,7 @@ def test_the_engine_makes_the_pass_again_at_a_smaller_scale(monkeypatch: pytest.
 def test_a_copy_has_buffers_of_its_own() -> None:
     adapted = tent.adapt(made("conv"))
     twin = copy.deepcopy(adapted)
-    assert twin.engine.execution.buffers is not adapted.engine.execution.buffers
+    assert twin.state.setup.execution.buffers is not adapted.state.setup.execution.buffers
 
 
 def test_the_code_on_the_page_runs() -> None:

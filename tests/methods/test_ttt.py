@@ -51,9 +51,9 @@ def test_each_image_for_itself_is_the_algorithm_written_out() -> None:
 def test_its_own_choices() -> None:
     adapted = tent.adapt(RotationResNet(), tent.TTT())
     assert {name.split(".")[0] for name, _ in adapted.named_parameters()} == {"conv", "stage1", "stage2"}
-    assert isinstance(adapted.engine.optimizer, torch.optim.SGD)
-    assert adapted.engine.optimizer.param_groups[0]["lr"] == 1e-3
-    assert adapted.engine.stats == norm.Batch()
+    assert isinstance(adapted.state.optimizer, torch.optim.SGD)
+    assert adapted.state.optimizer.param_groups[0]["lr"] == 1e-3
+    assert adapted.stats == norm.Batch()
     assert adapted.answers == "after"
     assert repr(tent.TTT()) == "TTT(copies=1, shift=None, mirror=False, seed=0)"
 
@@ -65,7 +65,7 @@ def test_r26_with_a_rotation_branch_learns_and_answers(group_norm: bool) -> None
     adapted, x = tent.adapt(model, tent.TTT()), torch.rand(4, 3, 16, 16)
     assert adapted(x).shape == (4, 10)
     assert adapted.updates == 1
-    assert adapted.loss == pytest.approx(math.log(4), abs=1.5)
+    assert adapted.state.loss == pytest.approx(math.log(4), abs=1.5)
     assert tent.adapt(model, tent.TTT(copies=4), episodic=True, steps=2)(x[:1]).shape == (1, 10)
 
 
@@ -76,7 +76,7 @@ def test_half_the_bits_are_enough() -> None:
     assert ours.dtype == torch.float32
     assert torch.allclose(ours, theirs, atol=0.1)
     assert not torch.equal(ours, theirs)
-    assert narrow.loss == pytest.approx(wide.loss, abs=0.05)
+    assert narrow.state.loss == pytest.approx(wide.state.loss, abs=0.05)
     half = tent.adapt(made(GROUP_NORM).bfloat16(), tent.TTT())
     assert half(batches(1)[0].bfloat16()).dtype == torch.bfloat16
     assert half.updates == 1

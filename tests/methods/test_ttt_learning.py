@@ -63,12 +63,12 @@ def test_online_halves_the_error_and_the_loss(model: nn.Module) -> None:
     shifted = stream(OTHER, 20)
     adapted = tent.adapt(model, tent.TTT(), lr=1e-2)
     adapted(shifted[0][0])
-    first = adapted.loss
+    first = adapted.state.loss
     adapted.reset()
     ours, source, entropy = (error(answer, shifted) for answer in (adapted, model, tent.adapt(model)))
     assert ours < source / 2
     assert ours < entropy / 2  # so it is more than the statistics of the batch
-    assert adapted.loss < first / 2
+    assert adapted.state.loss < first / 2
 
 
 def test_each_image_for_itself_helps_too(model: nn.Module) -> None:

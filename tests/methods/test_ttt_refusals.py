@@ -72,10 +72,3 @@ def test_one_step_for_each_image_shows_unless_the_answer_is_of_before() -> None:
     tent.adapt(made(GROUP_NORM), tent.TTT(), episodic=True)
     with pytest.raises(ValueError, match="would never show the update"):
         tent.adapt(made(GROUP_NORM), tent.TTT(), episodic=True, answers="before")
-
-
-def test_a_run_looks_only_while_it_learns() -> None:
-    adapted = tent.adapt(made(GROUP_NORM), tent.TTT())
-    adapted(batches(1)[0])
-    with pytest.raises(RuntimeError, match="only while it learns from a batch"):
-        adapted.engine.state.look(batches(1)[0])

@@ -7,7 +7,7 @@ from typing import NoReturn
 import typer
 
 from tent.cli import adapt, bench, data, demo, doctor, plot, report, table, train
-from tent.engine.allocator import keep_memory
+from tent.engine.memory import keep_memory
 
 app = typer.Typer(
     name="tent",

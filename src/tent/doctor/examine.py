@@ -8,10 +8,9 @@ from torch import Tensor, nn
 
 from tent.adapted import Adapted, adapt
 from tent.doctor.findings import Report
-from tent.engine.eval_mode import evaluating
+from tent.engine.forward_pass import ForwardPass
 from tent.engine.memory import nbytes, readable, saved
-from tent.engine.source_model import SourceModel, unwrapped
-from tent.engine.state import ForwardPass
+from tent.engine.source_model import SourceModel, eval_mode, unwrap
 from tent.engine.structures import Inputs, Picker, all_finite, detach_inputs, list_tensors
 from tent.losses import entropy
 from tent.methods import BN, Source, Tent
@@ -25,7 +24,7 @@ def doctor(model: nn.Module, *inputs: Any, logits: Picker | None = None, **kwarg
     """Examine a model and, if inputs are given, one step on them; the model is left as it was found."""
     report = Report(type(model).__name__)
     try:
-        model = unwrapped(model)
+        model = unwrap(model)
     except ValueError as error:
         what, _, remedy = str(error).partition("; ")
         report.add("error", what, remedy)
@@ -72,7 +71,7 @@ def _switches(report: Report, model: nn.Module) -> None:
 
 def _batch(report: Report, batch: Inputs) -> None:
     if not all_finite(batch):
-        report.add("error", "the batch holds NaN or Inf", "look at the preprocessing; such batches are not learnt from")
+        report.add("error", "the batch holds NaN or Inf", "look at the preprocessing; such batches are skipped")
     images = [t for t in list_tensors(batch) if t.dim() == 4]
     if not images or not images[0].numel():
         return
@@ -89,12 +88,13 @@ def _batch(report: Report, batch: Inputs) -> None:
 def _step(report: Report, model: nn.Module, batch: Inputs, logits: Picker | None) -> None:
     method = Tent() if norm_affine(model) else BN() if SourceModel(model).norms else Source()
     adapted = adapt(model, method, logits=logits)
-    before = adapted.engine.source.fingerprint()
+    before = adapted.state.setup.source.fingerprint()
     weights = [*model.parameters(), *model.buffers(), *adapted.parameters(), *list_tensors(batch)]
     try:
-        with torch.inference_mode(False), evaluating(adapted.engine.source.modules):
+        with torch.inference_mode(False), eval_mode(adapted.state.setup.source.modules):
             with saved(weights) as kept:
-                seen = adapted.engine.forward(batch, grad=True, observe=True)
+                seen = adapted.state.run(batch, grad=True, observe=True)
+                seen.output  # noqa: B018 (the pass is made here)
             _answers(report, seen.logits.detach())
             _gradients(report, adapted, seen)
     except (ValueError, RuntimeError, ArithmeticError, TypeError, LookupError) as error:
@@ -106,7 +106,7 @@ def _step(report: Report, model: nn.Module, batch: Inputs, logits: Picker | None
     state = 3 * nbytes(adapted.parameters())  # γ and β, and Adam's two moments of each
     report.facts["memory of a step"] = f"{readable(kept.bytes)} of activations, {readable(state)} of state"
     _statistics(report, adapted, seen)
-    if adapted.engine.source.fingerprint() != before:
+    if adapted.state.setup.source.fingerprint() != before:
         report.add("warning", "the model writes to its own buffers when it is called", "adapt a copy, if that matters")
 
 
@@ -130,7 +130,7 @@ def _gradients(report: Report, adapted: Adapted, seen: ForwardPass) -> None:
         report.add("error", "no gradient reaches γ and β", "run the model without torch.no_grad() inside its forward")
         return
     with torch.enable_grad():
-        adapted.engine.state.backward(entropy(seen.logits).mean())
+        adapted.state.backward(entropy(seen.logits).mean())
     unmet = [name for name, param in params.items() if param.grad is None]
     if unmet:
         report.add(
@@ -141,7 +141,7 @@ def _gradients(report: Report, adapted: Adapted, seen: ForwardPass) -> None:
 
 
 def _statistics(report: Report, adapted: Adapted, seen: ForwardPass) -> None:
-    norms, met = adapted.engine.source.norms, seen.moments
+    norms, met = adapted.state.setup.source.norms, seen.moments
     hidden = [name for name in norms if name not in met]
     if hidden:
         report.add(

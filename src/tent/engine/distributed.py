@@ -8,7 +8,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 
-def groups(model: nn.Module) -> dict[str, Any]:
+def find_groups(model: nn.Module) -> dict[str, Any]:
     """Return the process group of each SyncBatchNorm by name; none where there is one process."""
     if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
         return {}
@@ -19,7 +19,7 @@ def groups(model: nn.Module) -> dict[str, Any]:
     }
 
 
-def pooled(mean: Tensor, var: Tensor, count: int, group: Any) -> tuple[Tensor, Tensor, int]:
+def pool_moments(mean: Tensor, var: Tensor, count: int, group: Any) -> tuple[Tensor, Tensor, int]:
     """Return the moments over the batches of all ranks, with gradients through every rank's share."""
     from torch.distributed.nn.functional import all_reduce  # heavy to import, and rarely needed
 
@@ -30,19 +30,19 @@ def pooled(mean: Tensor, var: Tensor, count: int, group: Any) -> tuple[Tensor, T
     return mean, (square - mean * mean).clamp_min(0), int(total.item())
 
 
-def place(group: Any) -> int:
+def rank(group: Any) -> int:
     """Return this process's number among the ranks; 0 where there is no group of them."""
     return 0 if group is None else dist.get_rank(group)
 
 
-def averaged(gradients: Sequence[Tensor], group: Any) -> None:
+def average(gradients: Sequence[Tensor], group: Any) -> None:
     """Average the gradients over the ranks, in place."""
     for gradient in gradients:
         dist.all_reduce(gradient, group=group)
         gradient /= dist.get_world_size(group)
 
 
-def agreed(fine: bool, group: Any) -> bool:
+def agree(fine: bool, group: Any) -> bool:
     """Tell whether every rank is fine: an update is made by all or by none."""
     flag = torch.tensor([float(fine)])
     if dist.get_backend(group) == "nccl":

@@ -1,133 +1,147 @@
-"""A batch's way: see it, take the method's step, answer; a bad batch is answered and never learnt from."""
+"""A batch's way: run it, take the method's step, answer; a bad batch is answered and never updated on."""
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol, TypeAlias
 
 import torch
-from torch.optim import Optimizer
 
 from tent.engine import distributed
-from tent.engine.execution import Execution
+from tent.engine.forward_pass import ForwardPass
 from tent.engine.mode import Moments
-from tent.engine.source_model import SourceModel
-from tent.engine.state import ForwardPass, NotFiniteError, ScaledTooFarError, State
-from tent.engine.structures import Inputs, Picker, all_finite, is_empty
-from tent.method import Answers, Method, OptimizerFactory
-from tent.norm import Stats
+from tent.engine.state import NotFiniteError, ScaledTooFarError, State
+from tent.engine.structures import Inputs, all_finite, detach_output, is_empty
+
+SMALL = 1 << 20  # values that move, which are cheap to copy before every update
+Answers: TypeAlias = Literal["before", "after"]  # the update
+
+
+class Rule(Protocol):
+    """What the engine needs of a method."""
+
+    needs: frozenset[str]
+    uses_pass: bool
+
+    def prepare(self, state: State, batches: Iterable[ForwardPass]) -> None:
+        """Look at source data."""
+
+    def step(self, seen: ForwardPass, state: State) -> None:
+        """Update on a batch."""
+
+    def answer(self, seen: ForwardPass, state: State) -> Any:
+        """Answer a batch."""
 
 
 @dataclass
 class Engine:
-    """An adaptation's choices, and its state: a run and the optimizer of it."""
+    """An adaptation's choices and its state.
 
-    source: SourceModel
-    method: Method
-    names: Sequence[str]  # what moves
-    stats: Stats
-    make_optimizer: OptimizerFactory
+    Args:
+        plain: whether step and answer are `Method`'s own: what moves then moves last, when nothing can fail any more.
+    """
+
+    state: State
+    method: Rule
     steps: int = 1
-    pick: Picker | None = None
-    execution: Execution = field(default_factory=Execution)
-    updates: int = 0  # batches that were learnt from
-    skipped: int = 0  # batches that were answered and not learnt from
-    state: State = field(init=False)
-    optimizer: Optimizer | None = field(init=False)
+    plain: bool = False
 
-    def __post_init__(self) -> None:
-        self.reset()
+    def prepare(self, batches: Iterable[Inputs]) -> None:
+        """Let the method look at source data, once; resets keep what it learns from them."""
+        state, before = self.state, dict(self.state.tensors)
+        try:
+            with torch.enable_grad():
+                self.method.prepare(state, (state.run(batch, grad=bool(state.params)) for batch in batches))
+            changed = {name: tensor for name, tensor in state.tensors.items() if tensor is not before.get(name)}
+        except BaseException:
+            state.tensors = before
+            raise
+        finally:
+            state.clear_gradients()
+        state.setup = replace(state.setup, prepared={**(state.setup.prepared or {}), **changed})
 
-    def reset(self) -> None:
-        """Go back to the source, which was never written to: its parameters are taken over afresh."""
-        self.state, self.optimizer = self.fresh()
+    def answer(self, batch: Inputs) -> Any:
+        """Answer a batch at the state of now, without an update."""
+        return self._answer(self.state.run(batch))
 
-    def fresh(self) -> tuple[State, Optimizer | None]:
-        """Return the state that every adaptation of this kind begins with."""
-        params = {}
-        with torch.inference_mode(False), torch.no_grad():
-            for name in self.names:
-                own = self.source.parameter(name)
-                # float32 at least: bfloat16 would round a step of 1e-3 away
-                dtype = torch.promote_types(own.dtype, torch.float32)
-                params[name] = own.detach().to(dtype, copy=True).requires_grad_()
-            state = State(params, group=next(iter(self.source.groups.values()), None), scale=self.execution.scale)
-            optimizer = self.make_optimizer(list(params.values())) if params else None
-            self.method.start(self.source.model, params, state)
-        return state, optimizer
-
-    def forward(self, batch: Inputs, grad: bool = False, observe: bool = False) -> ForwardPass:
-        """State one pass at the parameters and statistics of now; observed, it tells every layer's moments."""
-        with torch.set_grad_enabled(grad):
-            output, forward = self.source.run(
-                batch, self.state.params, self.stats, self.state.moments, observe, self.execution
-            )
-        self.state.forward = forward if grad else None
-        return ForwardPass(batch, output, forward.features, self.pick, forward.moments)
-
-    def adapt(self, batch: Inputs, answers: Answers = "before", wanted: bool = True) -> ForwardPass:
-        """Learn from a batch; return a pass on it before or after that, of which no more is made than is wanted."""
+    def adapt(self, batch: Inputs, answers: Answers = "before", wanted: bool = True) -> Any:
+        """Update on a batch, and answer it by a pass before or after that; no answer is computed if none is wanted."""
+        if "source data" in self.method.needs and self.state.setup.prepared is None:
+            raise ValueError(f"{type(self.method).__name__} needs source data: call adapted.prepare(batches) first")
         problem = "it is empty" if is_empty(batch) else None if all_finite(batch) else "it holds NaN or Inf"
-        if self.state.group is not None and not distributed.agreed(problem is None, self.state.group):
+        if self.state.group is not None and not distributed.agree(problem is None, self.state.group):
             problem = problem or "another rank's batch is bad"
         if problem:
-            return self._passed_over(batch, problem)
-        self.state.see = partial(self.forward, grad=True)
-        self.state.again = partial(self.state.see, batch)
+            return self._skip(batch, problem, wanted)
         try:
-            if self.optimizer is None:
-                return self._normalised(batch)
-            # what is remembered is of the batch itself, so a step that learns from no pass on it needs one all the same
-            wanted = wanted or (self.stats.remembers and not self.method.own_pass)
-            return self._updated(batch, answers if wanted else None, self.optimizer)
+            return self._update(batch, answers, wanted)
         except NotFiniteError as error:
-            return self._passed_over(batch, str(error))
+            return self._skip(batch, str(error), wanted)
         finally:
-            self.state.again = self.state.see = self.state.forward = None  # they hold the graph
+            self.state.clear_gradients()
 
-    def _updated(self, batch: Inputs, answers: Answers | None, optimizer: Optimizer) -> ForwardPass:
-        # a single plain step moves last of all, when nothing can fail any more
-        late = self.steps > 1 or answers == "after" or type(self.method).step is not Method.step
-        restore, before = self.state.kept(optimizer) if late else None, self.state.updates
+    def _update(self, batch: Inputs, answers: Answers, wanted: bool) -> Any:
+        state, before = self.state, self._progress()
+        deep = self.steps > 1 or answers == "after" or not self.plain or state.size <= SMALL
+        restore = state.snapshot(deep)
+        # what is remembered is of the batch itself, so a step that uses no pass on it needs one all the same
+        needed = wanted or (self.state.setup.stats.remembers and not self.method.uses_pass)
         try:
             for left in reversed(range(self.steps)):
-                seen = self._stepped(batch, optimizer, answers == "before" and not left)
-            if answers == "after":
-                seen = self.forward(batch)
-                if not self.method.own_pass:
-                    self.state.moments = self._remembered(seen)
+                seen, answer = self._step(batch, needed and answers == "before" and not left)
+            if answers == "after" and needed:
+                # where nothing moves, the pass that was made is as good as another
+                seen = seen if seen.ran and not state.params else state.run(batch)
+                if not self.method.uses_pass:
+                    state.moments = self._remember(seen)
+                answer = self._answer(seen)
         except BaseException:
-            if restore:
-                restore()
+            half_done = state.moving and not deep
+            restore()
+            if half_done:
+                state.reset()
+                warnings.warn("tent: interrupted amid an update, so the state was reset", RuntimeWarning, stacklevel=2)
             raise
-        self.updates += self.state.updates > before
-        return seen
+        state.counts.updates += self._progress() != before
+        return answer
 
-    def _stepped(self, batch: Inputs, optimizer: Optimizer, answers: bool) -> ForwardPass:
+    def _progress(self) -> tuple[object, ...]:
+        # what differs once a batch was updated on; a snapshot holds the tensors, so that no id is used twice
+        state = self.state
+        return state.counts.resets, state.gradients, {name: id(tensor) for name, tensor in state.tensors.items()}
+
+    def _step(self, batch: Inputs, answers: bool) -> tuple[ForwardPass, Any]:
+        state, method = self.state, self.method
         while True:
-            own = self.method.own_pass
-            seen = self.forward(batch, grad=own) if own or answers else ForwardPass(batch, None)
-            moments = self._remembered(seen)
+            retry = state.snapshot(deep=not self.plain) if state.scale != 1.0 else None
+            seen = state.run(batch, grad=method.uses_pass and bool(state.params))
+            if method.uses_pass:
+                seen.output  # noqa: B018 (the pass is made here)
+            answer = self._answer(seen) if answers else None
+            moments = self._remember(seen) if seen.ran or answers else state.moments
             try:
                 with torch.enable_grad():
-                    self.method.step(seen, self.state, optimizer)
+                    method.step(seen, state)
             except ScaledTooFarError:
+                if retry is None:
+                    raise
+                retry()
                 continue  # at a smaller scale, which has an end
-            self.state.moments = moments
-            return seen
+            state.moments, state.step = moments, state.step + 1
+            return seen, answer
 
-    def _normalised(self, batch: Inputs) -> ForwardPass:
-        seen = self.forward(batch)
-        self.state.moments = self._remembered(seen)
-        return seen
+    def _answer(self, seen: ForwardPass) -> Any:
+        with torch.no_grad():
+            return detach_output(self.method.answer(seen, self.state), self.state.params.values())
 
-    def _remembered(self, seen: ForwardPass) -> dict[str, Moments]:
-        found = seen.moments if self.stats.remembers else {}
-        if not all(bool(m.mean.isfinite().all() and m.var.isfinite().all()) for m in found.values()):
+    def _remember(self, seen: ForwardPass) -> dict[str, Moments]:
+        if not self.state.setup.stats.remembers:
+            return self.state.moments
+        if not all(bool(m.mean.isfinite().all() and m.var.isfinite().all()) for m in seen.moments.values()):
             raise NotFiniteError("its statistics are not finite")
-        return {**self.state.moments, **found}
+        return {**self.state.moments, **seen.moments}
 
-    def _passed_over(self, batch: Inputs, problem: str) -> ForwardPass:
-        self.skipped += 1
-        warnings.warn(f"tent: a batch was answered and not learnt from: {problem}", RuntimeWarning, stacklevel=2)
-        return self.forward(batch)
+    def _skip(self, batch: Inputs, problem: str, wanted: bool) -> Any:
+        self.state.counts.skipped += 1
+        warnings.warn(f"tent: a batch was answered and skipped: {problem}", RuntimeWarning, stacklevel=2)
+        return self.answer(batch) if wanted else None

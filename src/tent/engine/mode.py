@@ -1,6 +1,7 @@
 """The function mode that a model is run under: adapted tensors and chosen statistics take their source's place."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 from tent.engine import distributed
 from tent.engine.private import FUNCTIONS, Buffers, batch_norm, fixed
-from tent.norm import Stats
+from tent.norm import NormLayer, Stats
 
 
 class Moments(NamedTuple):
@@ -75,7 +76,7 @@ INSTANCE_NORMS: dict[Callable[..., Any], Callable[..., Call]] = {
 
 
 @dataclass
-class Forward:
+class PassContext:
     """What one pass is run with, and what it leaves behind."""
 
     stats: Stats
@@ -93,84 +94,106 @@ class Forward:
 class Mode(TorchFunctionMode):
     """Answers every torch function of a pass: parameters are replaced by identity, statistics as chosen."""
 
-    def __init__(self, forward: Forward) -> None:
+    def __init__(self, context: PassContext) -> None:
         super().__init__()
-        self.forward = forward
+        self.context = context
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if self.forward.head and len(args) > 1 and id(args[1]) == self.forward.head:
-            self.forward.features = args[0]
+        if self.context.head and len(args) > 1 and id(args[1]) == self.context.head and isinstance(args[0], Tensor):
+            self.context.features = args[0]  # the last use counts: a head's weight may be the embedding's too
         if func in BATCH_NORMS:
-            return self._normalised(BATCH_NORMS[func](*args, **(kwargs or {})), across=True)
+            return self._normalize(BATCH_NORMS[func](*args, **(kwargs or {})), across=True)
         if func in INSTANCE_NORMS:
-            return self._normalised(INSTANCE_NORMS[func](*args, **(kwargs or {})), across=False)
+            return self._normalize(INSTANCE_NORMS[func](*args, **(kwargs or {})), across=False)
         if kwargs:
-            kwargs = dict(zip(kwargs, self._swapped(kwargs.values()), strict=True))
-        args = self._swapped(args)
-        buffers = self.forward.buffers
+            kwargs = dict(zip(kwargs, self._swap(kwargs.values()), strict=True))
+        args = self._swap(args)
+        buffers = self.context.buffers
         if buffers is not None and func in FUNCTIONS:
             done = FUNCTIONS[func](buffers, *args, **(kwargs or {}))
             if done is not NotImplemented:
                 return done
         return func(*args, **(kwargs or {}))
 
-    def _swapped(self, values: Any) -> Any:
-        get = self.forward.stand_ins.get
-        return tuple([self._nested(v) if v.__class__ in (list, tuple) else get(id(v), v) for v in values])
+    def _swap(self, values: Any) -> Any:
+        get = self.context.stand_ins.get
+        return tuple([self._swap_nested(v) if v.__class__ in (list, tuple) else get(id(v), v) for v in values])
 
-    def _nested(self, values: Any) -> Any:
-        return type(values)(self._swapped(values))
+    def _swap_nested(self, values: Any) -> Any:
+        return type(values)(self._swap(values))
 
-    def _normalised(self, call: Call, across: bool) -> Any:
-        forward = self.forward
-        name = forward.layers.get(id(call.running_mean)) or forward.layers.get(id(call.weight), "")
-        call = Call._make(self._swapped(call))
+    def _normalize(self, call: Call, across: bool) -> Any:
+        context = self.context
+        name = context.layers.get(id(call.running_mean)) or context.layers.get(id(call.weight), "")
+        call = Call._make(self._swap(call))
         x = call.input
         count = x.numel() // max(x.shape[1], 1) if across else x[0, 0].numel() if len(x) else 0
-        share = 1.0 if call.own or call.running_mean is None else forward.stats.share(len(x) if across else 1)
-        if count == 0 and call.running_mean is not None:
+        share: float | Tensor = 1.0
+        if call.running_mean is not None and not count:
             share = 0.0  # an empty batch has no statistics
-        if count == 1 and share == 1.0:
-            raise ValueError(_alone(name, x, across))
-        group = forward.groups.get(name) if across else None
-        if share == 1.0 and group is None:
-            if forward.observe and across and count:
-                forward.moments[name] = _moments(x.detach(), across)
-            if across and forward.buffers is not None:
-                done = batch_norm(forward.buffers, x, call.weight, call.bias, call.eps)
-                if done is not NotImplemented:
-                    return done
-            return _whole(call, across)
-        return self._blended(call, name, share, across, group)
+        elif call.running_mean is not None and not call.own:
+            share = context.stats.share(NormLayer(name, call.running_mean, call.running_var, not across), x)
+        whole = isinstance(share, float | int) and share == 1.0
+        if count == 1 and (whole or (isinstance(share, Tensor) and bool((share == 1).any()))):
+            raise ValueError(_explain_single_value(name, x, across))
+        group = context.groups.get(name) if across else None
+        if not whole or group is not None:
+            return self._blend(call, name, share, across, group)
+        if context.observe and across and count:
+            context.moments[name] = _moments(x.detach(), across)
+        if across and context.buffers is not None:
+            done = batch_norm(context.buffers, x, call.weight, call.bias, call.eps)
+            if done is not NotImplemented:
+                return done
+        return _whole(call, across)
 
-    def _blended(self, call: Call, name: str, share: float, across: bool, group: Any) -> Any:
-        forward = self.forward
-        prior = forward.moments.get(name) if forward.stats.remembers else None
-        prior = prior or forward.remembered.get(name)
+    def _blend(self, call: Call, name: str, share: float | Tensor, across: bool, group: Any) -> Any:
+        context = self.context
+        prior = context.moments.get(name) if context.stats.remembers else None
+        prior = prior or context.remembered.get(name)
         mean, var = (prior.mean, prior.var) if prior else (call.running_mean, call.running_var)
-        count = 0
-        if share > 0.0:
+        count, uses_batch = 0, isinstance(share, Tensor) or share > 0.0
+        if uses_batch:
             own = _moments(call.input, across)
             if group is not None:
-                own = Moments(*distributed.pooled(own.mean, own.var, own.values, group))
-            mean = own.mean if mean is None or share == 1.0 else torch.lerp(mean.to(own.mean), own.mean, share)
-            var = own.var if var is None or share == 1.0 else torch.lerp(var.to(own.var), own.var, share)
-            count = own.values
+                own = Moments(*distributed.pool_moments(own.mean, own.var, own.values, group))
+            mean, var, count = _mix(mean, own.mean, share), _mix(var, own.var, share), own.values
         if mean is None or var is None:
-            raise ValueError(f"the batch norm {name or 'at hand'} has no statistics for an empty batch; bring a sample")
-        if across and name and (forward.observe or forward.stats.remembers):
-            forward.moments[name] = Moments(mean.detach(), var.detach(), count)
-        return _affine(call, mean, var) if share > 0.0 or prior else self._fixed(call)
+            raise ValueError(f"the batch norm {name or 'in use'} has no statistics for an empty batch; pass a sample")
+        if across and name and (context.observe or context.stats.remembers):
+            context.moments[name] = Moments(mean.detach(), var.detach(), count)
+        return _affine(call, mean, var) if uses_batch or prior else self._fixed(call)
 
     def _fixed(self, call: Call) -> Any:
         x, mean, var, weight, bias, *_ = call
-        if self.forward.buffers is not None and mean is not None and var is not None:
-            done = fixed(self.forward.buffers, x, mean, var, weight, bias, call.eps)
+        if self.context.buffers is not None and mean is not None and var is not None:
+            done = fixed(self.context.buffers, x, mean, var, weight, bias, call.eps)
             if done is not NotImplemented:
                 return done
         return torch.batch_norm(x, weight, bias, mean, var, False, 0.0, call.eps, torch.backends.cudnn.enabled)
+
+
+_stack_length: Callable[[], int] | None = getattr(torch._C, "_len_torch_function_stack", None)
+_pop_mode: Callable[[], Any] | None = getattr(torch.overrides, "_pop_mode", None)
+
+
+@contextmanager
+def clean_stack() -> Iterator[None]:
+    """Leave no mode on torch's stack: an interrupt may come between a mode's entry and the `with` that would end it."""
+    length = _stack_length() if _stack_length else 0
+    try:
+        yield
+    finally:
+        while _stack_length and _pop_mode and _stack_length() > length:
+            _pop_mode()
+
+
+def _mix(prior: Tensor | None, own: Tensor, share: float | Tensor) -> Tensor:
+    if isinstance(share, Tensor):
+        return own if prior is None else torch.lerp(prior.to(own), own, share.to(own))
+    return own if prior is None or share == 1.0 else torch.lerp(prior.to(own), own, share)
 
 
 def _whole(call: Call, across: bool) -> Tensor:
@@ -193,9 +216,9 @@ def _affine(call: Call, mean: Tensor, var: Tensor) -> Tensor:
     return (call.input * scale.reshape(shape) + shift.reshape(shape)).to(call.input.dtype)
 
 
-def _alone(name: str, x: Tensor, across: bool) -> str:
+def _explain_single_value(name: str, x: Tensor, across: bool) -> str:
     where = f"the {'batch' if across else 'instance'} norm {name!r}" if name else "a norm layer"
     return (
         f"{where} was given {tuple(x.shape)}, one value a channel, which has no statistics of its own; "
-        "bring larger batches or images, or blend with the source's: stats=tent.norm.Prior(16)"
+        "pass larger batches or images, or blend with the source's: stats=tent.norm.Prior(16)"
     )

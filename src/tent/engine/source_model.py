@@ -1,6 +1,9 @@
 """The source model, read-only: it is run with other parameters and statistics than its own."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -8,20 +11,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
-from tent.delta import fingerprint
 from tent.engine import distributed
 from tent.engine.execution import Execution
-from tent.engine.mode import Forward, Mode, Moments
-from tent.engine.structures import Inputs
+from tent.engine.mode import Mode, Moments, PassContext
+from tent.engine.structures import Inputs, list_tensors, map_tensors
 from tent.norm import Source, Stats
-from tent.select import Select, last_layer, nothing
+from tent.select import Select, find_head, nothing
 
 
 class SourceModel:
     """A model and the places of its parameters and norm layers; places are looked into anew at every pass."""
 
     def __init__(self, model: nn.Module) -> None:
-        self.model = unwrapped(model)
+        self.model = unwrap(model)
         self.modules = list(self.model.modules())
         places = dict(self.model.named_modules(remove_duplicate=False))
         self.places: dict[str, tuple[nn.Module, str]] = {}
@@ -29,39 +31,37 @@ class SourceModel:
             owner, _, own = name.rpartition(".")
             self.places[name] = (places[owner], own)
         self.norms = {name: layer for name, layer in self.model.named_modules() if "running_mean" in layer._buffers}
-        self._hashed: tuple[Any, str] | None = None
-        self.groups = distributed.groups(self.model)
-        try:
-            self.head: str | None = last_layer(self.model)[0]
-        except ValueError:
-            self.head = None
+        self.groups = distributed.find_groups(self.model)
+        head = find_head(self.model)
+        self.head = places[head] if head is not None else None  # the layer whose input are the features
+        self._hash: tuple[Any, str] | None = None
 
     def parameter(self, name: str) -> nn.Parameter:
         """Return the source's own parameter of this name, as it is now."""
         module, own = self.places[name]
         return module._parameters[own]  # type: ignore[return-value]
 
-    def chosen(self, names: Iterable[str]) -> list[str]:
+    def resolve(self, names: Iterable[str]) -> list[str]:
         """Return the selected names in the model's order, each tensor once, or say which of them cannot adapt."""
-        wanted = dict.fromkeys(names)
+        selected = dict.fromkeys(names)
         known = dict(self.model.named_parameters(remove_duplicate=False))
-        kept = {id(self.parameter(name)): name for name in self.places}
-        for name in wanted:
+        first_name = {id(self.parameter(name)): name for name in self.places}
+        for name in selected:
             if name not in known:
                 raise ValueError(f"select: {type(self.model).__name__} has no parameter {name!r}")
             if not known[name].is_floating_point():
                 raise ValueError(f"select: {name} is {known[name].dtype}, which has no gradient; leave it out")
-        found = {kept[id(known[name])] for name in wanted}
-        return [name for name in self.places if name in found]
+        resolved = {first_name[id(known[name])] for name in selected}
+        return [name for name in self.places if name in resolved]
 
     def require_anything_to_adapt(self, names: Sequence[str], stats: Stats, select: Select) -> None:
         """Refuse an adaptation that could never change an answer."""
-        if names or (stats == Source() and select is nothing):
+        if names or (select is nothing and (stats == Source() or self.norms)):
             return
         if stats == Source() or not self.norms:
-            looked = getattr(select, "__name__", "select")
+            word = getattr(select, "__name__", "select")
             raise ValueError(
-                f"{type(self.model).__name__} has nothing to adapt: {looked} found no parameter (norm_affine looks for "
+                f"{type(self.model).__name__} has nothing to adapt: {word} found no parameter (norm_affine looks for "
                 "batch, layer, group, instance and RMS norms and classes named like them), and there is no batch norm "
                 "whose statistics could change; pass another select, such as tent.select.last_layer"
             )
@@ -69,10 +69,10 @@ class SourceModel:
     def fingerprint(self) -> str:
         """Return the hash of the model's parameters and buffers, computed anew only when one of them has changed."""
         tensors = [*self.model.parameters(), *self.model.buffers()]
-        state = tuple((id(t), 0 if t.is_inference() else t._version) for t in tensors)
-        if self._hashed is None or self._hashed[0] != state:
-            self._hashed = (state, fingerprint(self.model))
-        return self._hashed[1]
+        versions = tuple((id(t), 0 if t.is_inference() else t._version) for t in tensors)
+        if self._hash is None or self._hash[0] != versions:
+            self._hash = (versions, fingerprint(self.model))
+        return self._hash[1]
 
     def run(
         self,
@@ -80,24 +80,28 @@ class SourceModel:
         params: Mapping[str, Tensor],
         stats: Stats,
         moments: Mapping[str, Moments],
+        *,
         observe: bool = False,
         execution: Execution = Execution(),  # noqa: B008 (as torch itself would, and never written to)
-    ) -> tuple[Any, Forward]:
+    ) -> tuple[Any, PassContext]:
         """Run one pass at these parameters and statistics; gradients, if enabled, reach the given parameters alone.
 
         The caller holds the modules in eval mode, since a backward pass may need them so too.
         """
-        head = id(self.parameter(self.head)) if self.head else 0
+        weight = self.head._parameters.get("weight") if self.head is not None else None
         stand_ins, layers = self._stand_ins(params), self._layers()
+        given = {id(tensor) for tensor in list_tensors(inputs)}
 
-        def once(execution: Execution, inputs: Inputs) -> tuple[Any, Forward]:
-            forward = Forward(stats, stand_ins, layers, moments, self.groups, head, observe, execution.buffers)
-            args, kwargs = inputs
-            with Mode(forward), execution.context():
-                return execution.widened(self.model(*args, **kwargs)), forward
+        def once(execution: Execution, inputs: Inputs) -> tuple[Any, PassContext]:
+            head = id(weight) if weight is not None else 0
+            context = PassContext(stats, stand_ins, layers, moments, self.groups, head, observe, execution.buffers)
+            # a model that prepares its input in place must not write to the caller's, nor find it prepared already
+            args, kwargs = map_tensors(inputs, lambda tensor: tensor.clone() if id(tensor) in given else tensor)
+            with Mode(context), execution.context():
+                return execution.widened(self.model(*args, **kwargs)), context
 
         group = next(iter(self.groups.values()), None)
-        agree = bool if group is None else partial(distributed.agreed, group=group)
+        agree = bool if group is None else partial(distributed.agree, group=group)
         return execution.run(once, inputs, agree)
 
     def _stand_ins(self, params: Mapping[str, Tensor]) -> dict[int, Tensor]:
@@ -119,14 +123,74 @@ class SourceModel:
         return layers
 
 
-def unwrapped(model: nn.Module) -> nn.Module:
+class SourceTensors(Mapping[str, Tensor]):
+    """The source's own parameters by name, detached, as they are now; they are to be read and never written to."""
+
+    def __init__(self, source: SourceModel) -> None:
+        self._source = source
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self._source.parameter(name).detach()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._source.places)
+
+    def __len__(self) -> int:
+        return len(self._source.places)
+
+
+_lock = threading.Lock()
+_holders: dict[int, tuple[nn.Module, set[object]]] = {}  # id of a module found in train mode -> calls that hold it
+
+
+@contextmanager
+def eval_mode(modules: Sequence[nn.Module]) -> Iterator[None]:
+    """Hold the modules in eval mode; the last of the calls under way, from whichever thread, puts train mode back."""
+    call = object()
+    try:
+        with _lock:
+            for module in modules:
+                if module.training or id(module) in _holders:
+                    _holders.setdefault(id(module), (module, set()))[1].add(call)
+                    module.training = False
+        yield
+    finally:
+        _let_go(modules, call)
+
+
+def _let_go(modules: Sequence[nn.Module], call: object) -> None:
+    # an interrupt on the way is raised when all is done: every line here may be run twice
+    try:
+        with _lock:
+            for module in modules:
+                calls = _holders.get(id(module), (module, set()))[1]
+                if call in calls and len(calls) == 1:
+                    module.training = True
+                    _holders.pop(id(module), None)
+                calls.discard(call)
+    except KeyboardInterrupt:
+        _let_go(modules, call)
+        raise
+
+
+def fingerprint(model: nn.Module) -> str:
+    """Return a hash of every parameter and buffer of a model: names, types, shapes and values."""
+    digest = hashlib.sha256()
+    for name, tensor in model.state_dict().items():
+        if isinstance(tensor, Tensor):
+            digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)};".encode())
+            digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def unwrap(model: nn.Module) -> nn.Module:
     """Return the model behind wrappers that have no part in testing, or say why it cannot be adapted."""
     if not isinstance(model, nn.Module):
         raise TypeError(f"adapt needs a torch.nn.Module, got {type(model).__name__}")
     if isinstance(model, DistributedDataParallel):
-        return unwrapped(model.module)
+        return unwrap(model.module)
     if isinstance(getattr(model, "_orig_mod", None), nn.Module):  # what torch.compile returns
-        return unwrapped(model._orig_mod)  # type: ignore[arg-type]
+        return unwrap(model._orig_mod)  # type: ignore[arg-type]
     if isinstance(model, DataParallel):
         raise ValueError("DataParallel runs copies of the model in threads of its own; adapt its .module instead")
     scripted = [name for name, module in model.named_modules() if isinstance(module, torch.jit.ScriptModule)]

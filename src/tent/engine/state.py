@@ -1,21 +1,25 @@
-"""One pass and the run it belongs to: what was seen, and what an adaptation holds beside its source model."""
+"""State: what one adaptation holds beside its source model; it is run, moved, put back and reset here."""
 
-import copy
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor
-from torch.autograd.graph import _engine_run_backward
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from tent.engine import distributed
-from tent.engine.mode import Forward, Mode, Moments
-from tent.engine.structures import Inputs, Picker, find_logits
+from tent.engine.forward_pass import ForwardPass
+from tent.engine.mode import Mode, Moments, PassContext
+from tent.engine.private import divide_all, norms, run_backward
+from tent.engine.setup import Counts, Setup, copy_optimizer, restore_optimizer
+from tent.engine.source_model import SourceTensors, eval_mode
+from tent.engine.structures import Inputs, count_samples
+from tent.norm import Stats
 
 
 class NotFiniteError(ArithmeticError):
@@ -27,127 +31,198 @@ class ScaledTooFarError(ArithmeticError):
 
 
 @dataclass
-class ForwardPass:
-    """One forward pass: what went in, what came out, and what the last layer was given."""
-
-    inputs: Inputs
-    output: Any
-    features: Tensor | None = None
-    pick: Picker | None = None  # the caller's way to the logits
-    moments: dict[str, Moments] = field(default_factory=dict)  # what the layers were normalised by, where that is kept
-
-    @cached_property
-    def logits(self) -> Tensor:
-        """The logits in the output, classes on axis 1; looked for when a method asks, since not every method does."""
-        logits = self.pick(self.output) if self.pick else find_logits(self.output, self.inputs)
-        if logits.shape[1] < 2:
-            raise ValueError(
-                f"logits of shape {tuple(logits.shape)} name one class, whose probability is always 1; "
-                "for a yes/no model pass adapt(model, logits=lambda z: torch.cat([torch.zeros_like(z), z], 1))"
-            )
-        return logits
-
-
-@dataclass
 class State:
-    """What an adaptation holds beside its source model; a reset throws all of it away."""
+    """What an adaptation holds beside its source model; a reset replaces all of it but the counts."""
 
-    params: dict[str, Tensor]  # what moves, by name
+    setup: Setup
+    params: dict[str, Tensor] = field(default_factory=dict)  # what moves, by name
+    tensors: dict[str, Tensor] = field(default_factory=dict)  # a method's memory; replaced, never written in place
     moments: dict[str, Moments] = field(default_factory=dict)  # statistics that are remembered, by layer
-    memory: dict[str, Any] = field(default_factory=dict)  # whatever a method keeps between batches
-    group: Any = None  # the process group that updates in step
+    optimizer: Optimizer | None = None  # None where nothing moves
     loss: float | None = None  # of the last update
+    step: int = 0  # of the method, since the last reset
     scale: float = 1.0  # of the loss in the backward pass, for a precision in which small gradients vanish
-    updates: int = 0  # gradients that were good to take
-    again: Callable[[], ForwardPass] | None = None  # the batch at hand once more, at the parameters as they are now
-    see: Callable[[Inputs], ForwardPass] | None = None  # any inputs likewise, while a batch is at hand
-    forward: Forward | None = None  # the pass at hand
+    counts: Counts = field(default_factory=Counts)
+    gradients: int = 0  # backward passes that were good, since the last reset
+    moving: bool = False  # whether the optimizer's step has begun and not ended
+    _graphs: list[tuple[int, PassContext]] = field(default_factory=list, repr=False)  # passes to go back through
 
-    def look(self, *inputs: Any, **kwargs: Any) -> ForwardPass:
-        """Run the model as it is now on inputs of a method's own, to learn from; its statistics are not remembered."""
-        if self.see is None:
-            raise RuntimeError("a run looks at inputs only while it learns from a batch: in Method.step or Method.loss")
-        return self.see((inputs, kwargs))
+    @staticmethod
+    def begin(setup: Setup, counts: Counts | None = None) -> "State":
+        """Return the state that every adaptation of this kind begins with."""
+        state = State(setup, counts=counts or Counts(), scale=setup.execution.scale)
+        with torch.inference_mode(False), torch.no_grad():
+            for name in setup.names:
+                own = setup.source.parameter(name)
+                # float32 at least: bfloat16 would round a step of 1e-3 away
+                dtype = torch.promote_types(own.dtype, torch.float32)
+                state.params[name] = own.detach().to(dtype, copy=True)
+            state.tensors.update(setup.prepared or {})
+            setup.method.start(state)
+            state.params = {name: param.detach().requires_grad_() for name, param in state.params.items()}
+            state.optimizer = setup.make_optimizer(state.params) if state.params else None
+        return state
+
+    @property
+    def model(self) -> nn.Module:
+        """The source model itself; it is to be looked at, and never written to."""
+        return self.setup.source.model
+
+    @property
+    def source(self) -> Mapping[str, Tensor]:
+        """The source's own parameters, by name, to be read."""
+        return SourceTensors(self.setup.source)
+
+    @property
+    def group(self) -> Any:
+        """The process group that updates in step; None where there is one process."""
+        return next(iter(self.setup.source.groups.values()), None)
+
+    def forward(
+        self,
+        *inputs: Any,
+        params: Mapping[str, Tensor] | None = None,
+        stats: Stats | None = None,
+        grad: bool = True,
+        **kwargs: Any,
+    ) -> ForwardPass:
+        """Run the model on any inputs; what its batch norms see is not remembered.
+
+        Args:
+            params: tensors in the place of the parameters of these names: a teacher's, perturbed ones, `state.source`.
+            stats: statistics in the place of the adaptation's own.
+            grad: whether a graph is kept to go back through.
+        """
+        seen = self.run((inputs, kwargs), params=params, stats=stats, grad=grad)
+        with eval_mode(self.setup.source.modules):
+            seen.output  # noqa: B018 (at the parameters of now, whatever moves next)
+        return seen
+
+    def run(
+        self,
+        inputs: Inputs,
+        *,
+        params: Mapping[str, Tensor] | None = None,
+        stats: Stats | None = None,
+        grad: bool = False,
+        observe: bool = False,
+    ) -> ForwardPass:
+        """Return a pass that is made when it is first looked at; observed, it tells every batch norm's moments."""
+        setup = self.setup
+        if params is not None:
+            unknown = [name for name in params if name not in setup.source.places and name not in self.params]
+            if unknown:
+                raise ValueError(f"params: {type(self.model).__name__} has no parameter {unknown[0]!r}")
+
+        def make() -> tuple[Any, PassContext]:
+            with torch.set_grad_enabled(grad):
+                output, context = setup.source.run(
+                    inputs,
+                    {**self.params, **(params or {})},
+                    stats or setup.stats,
+                    self.moments,
+                    observe=observe,
+                    execution=setup.execution,
+                )
+            samples = count_samples(inputs)
+            self.counts.forwards += samples
+            if grad:
+                self._graphs.append((samples, context))
+            return output, context
+
+        return ForwardPass(inputs, make, setup.pick)
+
+    def update(self, loss: Tensor) -> None:
+        """Take one step of the optimizer down the loss, or raise before anything has moved."""
+        self.backward(loss)
+        if self.optimizer is not None:
+            self.moving = True
+            self.optimizer.step()
+            self.moving = False
+            self.optimizer.zero_grad()
 
     def backward(self, loss: Tensor) -> None:
-        """Leave the loss's gradients at the parameters, or raise before anything has moved."""
+        """Leave the loss's gradients at the parameters, or raise and leave none."""
         params = list(self.params.values())
         if not loss.requires_grad:
             raise RuntimeError("the loss does not depend on what adapts; does the model's forward turn gradients off?")
-        with Mode(replace(self.forward, moments={})) if self.forward else nullcontext():
-            _backward(loss * self.scale if self.scale != 1.0 else loss, params)
-        gradients = [param.grad for param in params if param.grad is not None]
-        if self.scale != 1.0:
-            torch._foreach_div_(gradients, self.scale)
-        norms = [norm.float() for norm in torch._foreach_norm(gradients)]
-        value, *sizes = torch.stack([loss.detach().float(), *norms]).tolist()  # one wait for the device
-        if not self._agreed(all(map(math.isfinite, (value, *sizes)))):
-            for param in params:
-                param.grad = None
-            # ranks that raised differently would wait for each other: one makes its pass again, another does not
-            if self.scale > 1.0 and self._agreed(math.isfinite(value)):
-                self.scale /= 4
-                raise ScaledTooFarError(f"scaled down to {self.scale}")
-            raise NotFiniteError("its loss or gradient is not finite")
-        if self.group is not None:
-            distributed.averaged(gradients, self.group)
-        self.loss, self.updates = value, self.updates + 1
+        try:
+            with self._mode():
+                run_backward(loss * self.scale if self.scale != 1.0 else loss, params)
+            grads = [param.grad for param in params if param.grad is not None]
+            if self.scale != 1.0:
+                divide_all(grads, self.scale)
+            found = [loss.detach().float(), *(norm.float() for norm in norms(grads))]
+            value, *sizes = torch.stack(found).tolist()  # one wait for the device
+            if not self._agree(all(map(math.isfinite, (value, *sizes)))):
+                # ranks that raised differently would wait for each other: one makes its pass again, another does not
+                if self.scale > 1.0 and self._agree(math.isfinite(value)):
+                    self.scale /= 4
+                    raise ScaledTooFarError(f"scaled down to {self.scale}")
+                raise NotFiniteError("its loss or gradient is not finite")
+            if self.group is not None:
+                distributed.average(grads, self.group)
+        except BaseException:
+            self.clear_gradients()  # the next update must not add to them
+            raise
+        self.counts.backwards += sum(samples for samples, _ in self._graphs)
+        self._graphs.clear()
+        self.loss, self.gradients = value, self.gradients + 1
 
-    def _agreed(self, fine: bool) -> bool:
-        return fine if self.group is None else distributed.agreed(fine, self.group)
+    def clear_gradients(self) -> None:
+        """Drop gradients and graphs."""
+        self._graphs.clear()
+        for param in self.params.values():
+            param.grad = None
 
-    def tensors(self) -> dict[str, Tensor]:
-        """Return copies of what moved and of the remembered statistics, under their names in the model's state_dict."""
-        tensors = {name: param.detach().clone() for name, param in self.params.items()}
-        for name, moments in self.moments.items():
-            tensors[_joined(name, "running_mean")] = moments.mean.clone()
-            tensors[_joined(name, "running_var")] = moments.var.clone()
-        return tensors
+    def generator(self, name: str | int) -> torch.Generator:
+        """Return a generator of random numbers that are new in every step, and replayed after a reset.
 
-    def put(self, tensors: Mapping[str, Tensor], layers: Iterable[str]) -> None:
-        """Take such tensors over, all or none of them; `layers` are those whose statistics may be remembered."""
-        means = {_joined(name, "running_mean"): name for name in layers}
-        fresh = {}
-        for name, tensor in tensors.items():
-            if name in means:
-                var = tensors.get(name.removesuffix("mean") + "var")
-                if var is None:
-                    raise ValueError(f"{name} comes without its running_var")
-                fresh[means[name]] = Moments(tensor.clone(), var.clone(), 0)
-            elif name in self.params:
-                if tensor.shape != self.params[name].shape:
-                    raise ValueError(f"{name} has shape {tuple(tensor.shape)}, not {tuple(self.params[name].shape)}")
-            elif name.removesuffix("var") + "mean" not in means:
-                raise ValueError(f"{name} is not what this adaptation moves; make it with the select and stats of then")
-        device = next(iter(self.params.values())).device if self.params else None
-        self.moments = {name: Moments(m.mean.to(device), m.var.to(device), 0) for name, m in fresh.items()}
-        with torch.no_grad():
-            for name, param in self.params.items():
-                if name in tensors:
-                    param.copy_(tensors[name])
+        The same name gives the same draws within one step; a number serves as a seed.
+        """
+        key = name if isinstance(name, int) else zlib.crc32(name.encode())
+        seeds = np.random.SeedSequence((key, self.step, distributed.rank(self.group)))
+        return torch.Generator().manual_seed(int(seeds.generate_state(1)[0]))
 
-    def kept(self, optimizer: Optimizer) -> Callable[[], None]:
-        """Remember everything as it is now; the function that comes back restores it."""
-        params = {name: param.detach().clone() for name, param in self.params.items()}
-        state, memory = copy.deepcopy(optimizer.state_dict()), copy.deepcopy(self.memory)
-        moments, loss, updates = self.moments, self.loss, self.updates
+    def reset(self) -> None:
+        """Go back to the source, which was never written to; what was prepared and counted stays."""
+        self.adopt(State.begin(self.setup, self.counts))
+        self.counts.resets += 1
+
+    def adopt(self, other: "State") -> None:
+        """Become another state, all at once."""
+        self.__dict__.update(other.__dict__)
+
+    def snapshot(self, deep: bool = True) -> Callable[[], None]:
+        """Return the function that puts everything back as it is now.
+
+        Args:
+            deep: also the values of parameters and optimizer, which move in place; tensors are replaced, so a
+                reference is enough for them.
+        """
+        before = {**self.__dict__, "tensors": dict(self.tensors), "_graphs": []}
+        values = {name: param.detach().clone() for name, param in self.params.items()} if deep else {}
+        optimizer = copy_optimizer(self.optimizer) if deep and self.optimizer is not None else None
 
         def restore() -> None:
+            self.__dict__.update({**before, "scale": self.scale})
             with torch.no_grad():
-                for name, param in self.params.items():
-                    param.copy_(params[name])
-            optimizer.load_state_dict(state)
-            self.memory, self.moments, self.loss, self.updates = memory, moments, loss, updates
+                for name, value in values.items():
+                    self.params[name].copy_(value)
+            if self.optimizer is not None and optimizer is not None:
+                restore_optimizer(self.optimizer, *optimizer)
+            self.clear_gradients()
 
         return restore
 
+    @property
+    def size(self) -> int:
+        """The number of values that move."""
+        return sum(param.numel() for param in self.params.values())
 
-def _backward(loss: Tensor, params: Sequence[Tensor]) -> None:
-    # a checkpointed block runs once more inside backward, and must find the mode that it found the first time; but
-    # torch.autograd.backward is itself a torch function, which a mode is off in: hence the call behind it
-    seed = (torch.ones_like(loss),)
-    _engine_run_backward((loss,), seed, False, False, tuple(params), allow_unreachable=True, accumulate_grad=True)
+    def _mode(self) -> Any:
+        # a checkpointed block runs once more inside backward, and must find the mode that it found the first time
+        return Mode(replace(self._graphs[-1][1], moments={})) if self._graphs else nullcontext()
 
-
-def _joined(layer: str, own: str) -> str:
-    return f"{layer}.{own}" if layer else own
+    def _agree(self, fine: bool) -> bool:
+        return fine if self.group is None else distributed.agree(fine, self.group)

@@ -2,7 +2,7 @@
 
 import copy
 import dataclasses
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import Any, TypeAlias
 
 from torch import Tensor
@@ -33,14 +33,14 @@ def map_tensors(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
 
 def list_tensors(value: Any) -> list[Tensor]:
     """Return every tensor in a value, in order."""
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
 
     def note(tensor: Tensor) -> Tensor:
-        found.append(tensor)
+        tensors.append(tensor)
         return tensor
 
     map_tensors(value, note)
-    return found
+    return tensors
 
 
 def detach_inputs(inputs: Inputs) -> Inputs:
@@ -48,9 +48,12 @@ def detach_inputs(inputs: Inputs) -> Inputs:
     return map_tensors(inputs, lambda t: t.clone() if t.is_inference() else t.detach())  # type: ignore[no-any-return]
 
 
-def detach_output(output: Any) -> Any:
-    """Return the model's answer as its own type, every tensor cut loose: a kept graph is a memory leak."""
-    return map_tensors(output, Tensor.detach)
+def detach_output(output: Any, moving: Iterable[Tensor] = ()) -> Any:
+    """Return the model's answer as its own type, cut loose from its graph, and from the memory of what moves."""
+    held = {tensor.untyped_storage().data_ptr() for tensor in moving}
+    return map_tensors(
+        output, lambda t: t.detach().clone() if held and t.untyped_storage().data_ptr() in held else t.detach()
+    )
 
 
 def all_finite(inputs: Inputs) -> bool:
@@ -76,7 +79,7 @@ def find_logits(output: Any, inputs: Inputs) -> Tensor:
     elif not isinstance(output, Tensor):
         found = getattr(output, "logits", None)
     if not isinstance(found, Tensor) or not found.is_floating_point() or found.dim() < 2:
-        raise ValueError(f"no logits found in {_described(output)}; name them: adapt(model, logits=lambda output: ...)")
+        raise ValueError(f"no logits found in {_describe(output)}; name them: adapt(model, logits=lambda output: ...)")
     if found.dim() == 3 and not isinstance(output, Tensor | tuple | list) and hasattr(output, "to_tuple"):
         return _tokens(found, inputs[1].get("attention_mask"))
     return found
@@ -89,12 +92,45 @@ def _tokens(logits: Tensor, mask: Any) -> Tensor:
     return logits.movedim(-1, 1)
 
 
-def _described(output: Any) -> str:
+def _describe(output: Any) -> str:
     if isinstance(output, Tensor):
         return f"a {output.dtype} tensor of shape {tuple(output.shape)}".replace("torch.", "")
     if isinstance(output, Mapping):
         return f"a {type(output).__name__} with the keys {', '.join(map(str, output)) or 'none'}"
     return f"a {type(output).__name__}"
+
+
+def replace_logits(output: Any, inputs: Inputs, old: Tensor, new: Tensor) -> Any:
+    """Return an output of the same type, with new logits in the place that the old ones were found in."""
+    new = new.to(old.dtype)
+    held = list_tensors(output)
+    if any(tensor is old for tensor in held):
+        return map_tensors(output, lambda tensor: new if tensor is old else tensor)
+    raw = getattr(output, "logits", None)  # a token's classes, which transformers puts last
+    if isinstance(raw, Tensor) and raw.dim() == 3 and hasattr(output, "to_tuple"):
+        mask = inputs[1].get("attention_mask")
+        if new.dim() == 2 and isinstance(mask, Tensor):
+            tokens = raw.detach().clone()
+            tokens[mask.bool()] = new
+        else:
+            tokens = new.movedim(1, -1)
+        return map_tensors(output, lambda tensor: tokens if tensor is raw else tensor)
+    raise ValueError(
+        f"the logits are not one of the tensors in {_describe(output)}, but computed from them by logits=..., "
+        "so that others cannot be put in their place"
+    )
+
+
+def count_samples(inputs: Inputs) -> int:
+    """Return the number of samples in a batch: the length of its first tensor."""
+    return next((len(tensor) for tensor in list_tensors(inputs) if tensor.dim()), 1)
+
+
+def call_inputs(inputs: Any) -> Inputs:
+    """Return what a model is called with, given a tensor, a tuple of arguments or a dict of keyword arguments."""
+    if isinstance(inputs, Mapping):
+        return (), {str(key): value for key, value in inputs.items()}
+    return (tuple(inputs), {}) if isinstance(inputs, tuple | list) else ((inputs,), {})
 
 
 def batch_inputs(batch: Any) -> Inputs:

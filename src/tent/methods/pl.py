@@ -23,7 +23,7 @@ class PL(Method):
         if not 0 <= self.threshold <= 1:
             raise ValueError(f"PL threshold must be in [0, 1], got {self.threshold}")
 
-    def loss(self, seen: ForwardPass, run: State) -> Tensor | None:
+    def loss(self, seen: ForwardPass, state: State) -> Tensor | None:
         """Return the mean cross-entropy over the confident predictions, or None where there are none."""
         sure = confidence(seen.logits) >= self.threshold
         return pseudo_label(seen.logits)[sure].mean() if sure.any() else None

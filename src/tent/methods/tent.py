@@ -19,6 +19,6 @@ class Tent(Method):
     select = staticmethod(norm_affine)
     stats = norm.Batch()
 
-    def loss(self, seen: ForwardPass, run: State) -> Tensor | None:
+    def loss(self, seen: ForwardPass, state: State) -> Tensor | None:
         """Return the mean entropy."""
         return self.objective(seen.logits).mean()

@@ -4,14 +4,12 @@ import inspect
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tent import norm
 from tent.augment import TURNS, random_flip, random_rotation, random_shift
-from tent.engine import distributed
 from tent.engine.structures import Inputs, list_tensors, map_tensors
 from tent.method import ForwardPass, Method, State
 from tent.select import everything
@@ -23,7 +21,7 @@ def shared(model: nn.Module) -> list[str]:
     parts = tuple(f"{part}." for part in parts) if isinstance(parts, tuple | list) else ()
     names = [name for name in everything(model) if name.startswith(parts)]
     if not names:
-        raise ValueError(_headless(model))
+        raise ValueError(_explain_missing_head(model))
     return names
 
 
@@ -44,7 +42,8 @@ class TTT(Method):
     stats = norm.Batch()
     optimizer = partial(torch.optim.SGD, lr=1e-3)  # the paper's
     answers = "after"
-    own_pass = False
+    uses_pass = False  # it learns from turned images alone
+    needs = frozenset({"rotation head"})
 
     def __post_init__(self) -> None:
         for name, least in (("copies", 1), ("shift", 0), ("seed", 0)):
@@ -52,26 +51,23 @@ class TTT(Method):
             if (value is not None or name != "shift") and not (isinstance(value, int) and value >= least):
                 raise ValueError(f"TTT {name} must be a whole number from {least} on, got {value!r}")
 
-    def start(self, model: nn.Module, params: dict[str, Tensor], run: State) -> None:
+    def start(self, state: State) -> None:
         """Refuse a model without a rotation head."""
-        takes = inspect.signature(model.forward).parameters.values()
+        takes = inspect.signature(state.model.forward).parameters.values()
         if not any(parameter.name == "head" or parameter.kind is parameter.VAR_KEYWORD for parameter in takes):
-            raise ValueError(_headless(model))
+            raise ValueError(_explain_missing_head(state.model))
 
-    def loss(self, seen: ForwardPass, run: State) -> Tensor | None:
+    def loss(self, seen: ForwardPass, state: State) -> Tensor | None:
         """Return the mean cross-entropy of the rotation head to the turns that were drawn."""
-        images, turns = self.drawn(_images(seen.inputs), run)
+        images, turns = self.draw(_images(seen.inputs), state.generator(self.seed))
         args, kwargs = map_tensors(seen.inputs, lambda _: images)
-        logits = run.look(*args, **{**kwargs, "head": "rotation"}).logits  # (n, 4)
+        logits = state.forward(*args, **{**kwargs, "head": "rotation"}).logits  # (n, 4)
         if logits.shape != (len(images), TURNS):
             raise ValueError(f"the rotation head answers in shape {tuple(logits.shape)}, not {(len(images), TURNS)}")
         return F.cross_entropy(logits.to(torch.promote_types(logits.dtype, torch.float32)), turns)
 
-    def drawn(self, images: Tensor, run: State) -> tuple[Tensor, Tensor]:
+    def draw(self, images: Tensor, random: torch.Generator) -> tuple[Tensor, Tensor]:
         """Return copies of the images, each turned at random, and their numbers of quarter turns."""
-        # by the number of the update: a reset replays them, and a batch that is not learnt from leaves no trace
-        seeds = np.random.SeedSequence((self.seed, run.updates, distributed.place(run.group)))
-        random = torch.Generator().manual_seed(int(seeds.generate_state(1)[0]))
         images = images.repeat_interleave(self.copies, 0)
         most = self.shift if self.shift is not None else 4 if self.copies > 1 else 0
         images = random_shift(images, most, random) if most else images
@@ -86,7 +82,7 @@ def _images(inputs: Inputs) -> Tensor:
     return found[0]
 
 
-def _headless(model: nn.Module) -> str:
+def _explain_missing_head(model: nn.Module) -> str:
     return (
         f"{type(model).__name__} has no rotation head for TTT to train on (a forward that takes head='rotation', and "
         "`shared`, the names of the modules before it); train one: tent train --method ttt --source cifar10 --model r26"

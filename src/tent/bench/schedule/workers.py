@@ -16,7 +16,7 @@ from tent.bench.schedule.attempt import attempt
 from tent.bench.schedule.board import Board
 from tent.bench.schedule.plan import Task, file_for
 from tent.bench.store import Store
-from tent.engine.allocator import keep_memory
+from tent.engine.memory import keep_memory
 
 Notice = Callable[[Board, Task | None], None]  # told after every change, with the task that ended
 PAUSE = 0.5  # seconds between looks at what another run has under way

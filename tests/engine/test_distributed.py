@@ -3,6 +3,7 @@
 import json
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -64,11 +65,12 @@ def part(rank: int, folder: str) -> None:
     raised = []
     for losses in ((torch.nan, 1e3), (1.0, 1e3)):  # one rank's loss is not finite, then each of them is
         param = torch.ones(3, requires_grad=True)
-        run = State({"w": param}, group=dist.group.WORLD, scale=2.0**126)
+        setup = SimpleNamespace(source=SimpleNamespace(groups={"": dist.group.WORLD}))
+        state = State(setup, {"w": param}, scale=2.0**126)
         try:
-            run.backward((param * losses[rank]).sum())
+            state.backward((param * losses[rank]).sum())
         except ArithmeticError as error:
-            raised.append((type(error).__name__, run.scale, param.grad is None))
+            raised.append((type(error).__name__, state.scale, param.grad is None))
     Path(folder, f"{rank}.json").write_text(json.dumps(raised))
     dist.barrier()
     dist.destroy_process_group()

@@ -146,7 +146,7 @@ def test_instance_norm_by_its_own_or_by_the_sources_statistics(tracked: bool, st
     x = batches(1)[0]
     mean, var = x.mean((2, 3), keepdim=True), x.var((2, 3), correction=0, keepdim=True)
     if tracked:
-        share = stats.share(1)
+        share = stats.share(norm.NormLayer("", torch.zeros(4), None, instances=True), torch.zeros(1, 4))
         prior, spread = layer.running_mean[:, None, None], layer.running_var[:, None, None]
         mean, var = prior + share * (mean - prior), spread + share * (var - spread)
     expected = net[1]((x - mean) * torch.rsqrt(var + layer.eps))

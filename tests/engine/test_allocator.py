@@ -26,7 +26,7 @@ def test_memory_is_handed_out_again_without_new_pages() -> None:
 
 
 def test_elsewhere_it_says_that_it_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tent.engine.allocator import keep_memory
+    from tent.engine.memory import keep_memory
 
     monkeypatch.setattr(sys, "platform", "darwin")
     assert keep_memory() is False

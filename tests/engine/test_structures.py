@@ -8,9 +8,11 @@ from torch import Tensor, nn
 from transformers.modeling_outputs import ImageClassifierOutput, TokenClassifierOutput
 
 import tent
+from tent import ForwardPass
 from tent.engine.structures import (
     all_finite,
     batch_inputs,
+    call_inputs,
     detach_inputs,
     detach_output,
     find_logits,
@@ -165,3 +167,51 @@ def test_several_inputs_and_keywords() -> None:
     assert [t.shape for t in answer] == [(3, 3), (3, 4)]
     adapted.fit([{"a": torch.randn(3, 4), "b": torch.randn(3, 4)}, ((torch.randn(3, 4), torch.randn(3, 4)), None)])
     assert adapted.updates == 3
+
+
+def forward_pass(output: object, **kwargs: Tensor) -> ForwardPass:
+    return ForwardPass(((), kwargs), lambda: (output, None))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_other_logits_take_the_place_of_the_models(shape: str) -> None:
+    output = SHAPES[shape]()
+    seen = forward_pass(output)
+    answer = seen.with_logits(seen.logits + 1)
+    assert type(answer) is type(output)
+    assert torch.equal(find_logits(answer, ((), {})), find_logits(output, ((), {})) + 1)
+    for ours, theirs in list(zip(list_tensors(answer), list_tensors(output), strict=True))[1:]:
+        assert ours is theirs
+    with pytest.raises(ValueError, match=r"shape \(4, 2\) in the place of \(4, 3\)"):
+        seen.with_logits(torch.zeros(4, 2))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_other_logits_of_tokens_go_where_theirs_were(masked: bool) -> None:
+    output = TokenClassifierOutput(logits=torch.randn(2, 5, 3))
+    mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
+    seen = forward_pass(output, **({"attention_mask": mask} if masked else {}))
+    answer = seen.with_logits(seen.logits * 2)
+    assert answer.logits is answer["logits"]
+    factor = (1 + mask[:, :, None]) if masked else 2
+    assert torch.equal(answer.logits, output.logits * factor)
+
+
+def test_logits_that_were_computed_have_no_place_to_put_others() -> None:
+    seen = ForwardPass(((), {}), lambda: (torch.randn(3, 1), None), lambda z: torch.cat([-z, z], 1))
+    with pytest.raises(ValueError, match="others cannot be put in their place"):
+        seen.with_logits(torch.zeros(3, 2))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "args", "names"),
+    [
+        (torch.zeros(2), 1, ()),
+        ((torch.zeros(2), 3), 2, ()),
+        ([torch.zeros(2)], 1, ()),
+        ({"a": torch.zeros(2), "labels": torch.zeros(2)}, 0, ("a", "labels")),
+    ],
+)
+def test_what_a_model_is_called_with(inputs: object, args: int, names: tuple[str, ...]) -> None:
+    found, kwargs = call_inputs(inputs)
+    assert (len(found), tuple(kwargs)) == (args, names)

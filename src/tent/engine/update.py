@@ -1,0 +1,61 @@
+"""What became of one batch, for those who watch an adaptation."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from tent.engine.state import State
+from tent.engine.structures import Inputs, find_logits
+from tent.losses import confidence, entropy
+
+
+@dataclass(frozen=True)
+class Update:
+    """One batch: whether it was updated on, and what the model made of it; no label is needed for any of this."""
+
+    index: int  # of the batch, from 0
+    loss: float | None  # of the last update
+    entropy: float | None  # mean over the predictions, in nats; None where the answer has no logits
+    confidence: float | None
+    skipped: bool
+    reset: bool  # whether the state went back to the source for this batch
+    drift: float  # distance of the moved parameters from the source's, as a share of their length
+    seconds: float
+
+
+class Watchers:
+    """Those who are told of every batch, and how many batches they were told of."""
+
+    def __init__(self) -> None:
+        self.callbacks: list[Callable[[Update], None]] = []
+        self.batches = 0
+
+    def add(self, callback: Callable[[Update], None]) -> Callable[[], None]:
+        """Call back from now on; return the function that ends it."""
+        self.callbacks.append(callback)
+        return lambda: self.callbacks.remove(callback)
+
+    def tell(self, state: State, batch: Inputs, answer: Any, *, skipped: bool, reset: bool, seconds: float) -> None:
+        """Tell of a batch that was just answered; nothing is computed where nobody watches."""
+        if not self.callbacks:
+            return
+        try:
+            logits = state.setup.pick(answer) if state.setup.pick else find_logits(answer, batch)
+            spread, sure = float(entropy(logits).mean()), float(confidence(logits).mean())
+        except ValueError:
+            spread = sure = None  # type: ignore[assignment]
+        update = Update(self.batches, state.loss, spread, sure, skipped, reset, drift(state), seconds)
+        self.batches += 1
+        for callback in list(self.callbacks):
+            callback(update)
+
+
+@torch.no_grad()
+def drift(state: State) -> float:
+    """Return how far the parameters have moved, as a share of the source's length."""
+    pairs = [(param, state.source[name]) for name, param in state.params.items() if name in state.setup.source.places]
+    moved = sum(float((param - own).square().sum()) for param, own in pairs)
+    length = sum(float(own.square().sum()) for _, own in pairs)
+    return (moved / length) ** 0.5 if length else 0.0
