@@ -99,7 +99,7 @@ assert len(said) == 1 and "as with lean=False" in said[0], said
 NO_BACKWARDS = """
 class Fewer:
     def __getattr__(self, name):
-        if name.endswith("_backward"):
+        if name.endswith(("_backward", "_norm")):
             raise AttributeError(name)
         return getattr(aten, name)
 

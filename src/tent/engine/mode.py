@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from tent.engine import distributed
-from tent.engine.private import FUNCTIONS, Buffers, batch_norm, fixed
+from tent.engine.private import FUNCTIONS, Buffers, batch_norm, exported_operation, fixed
 from tent.norm import NormLayer, Stats
 
 
@@ -63,15 +63,15 @@ def _native(
     return Call(input, running_mean, running_var, weight, bias, training or use_input_stats, momentum, eps)
 
 
-BATCH_NORMS: dict[Callable[..., Any], Callable[..., Call]] = {
+BATCH_NORMS: dict[Callable[..., Any] | None, Callable[..., Call]] = {
     F.batch_norm: _functional_batch_norm,
     torch.batch_norm: _native,
-    torch.ops.aten.batch_norm.default: _native,  # what an exported program calls
+    exported_operation("batch_norm"): _native,  # what an exported program calls
 }
-INSTANCE_NORMS: dict[Callable[..., Any], Callable[..., Call]] = {
+INSTANCE_NORMS: dict[Callable[..., Any] | None, Callable[..., Call]] = {
     F.instance_norm: _functional_instance_norm,
     torch.instance_norm: _native,
-    torch.ops.aten.instance_norm.default: _native,
+    exported_operation("instance_norm"): _native,
 }
 
 
