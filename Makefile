@@ -28,13 +28,13 @@ unit: $(STAMP)
 # the lowest versions that pyproject.toml promises, and of the core's tests those that need nothing more
 EXTRAS := timm|torchvision|transformers|datasets|onnx|typer|rich|matplotlib|PIL|command|tent.(apps|bench|cli|data|models|train)
 test-oldest: $(OLDEST)/.installed
-	OMP_NUM_THREADS=1 PYTHONPATH=src:tests $(OLDEST)/bin/python -m pytest \
+	OMP_NUM_THREADS=1 PYTHONPATH=src:tests $(OLDEST)/bin/python -m pytest -W ignore::FutureWarning \
 	  $$(grep -LrE "(import|from) ($(EXTRAS))|importorskip|README|examples" --include="test_*.py" \
 	     tests/engine tests/lean tests/methods tests/test_*.py)
 
 $(OLDEST)/.installed: pyproject.toml
 	$(OLDEST_PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/python -m pip install --quiet pytest pytest-timeout \
+	$(OLDEST)/bin/python -m pip install --quiet hypothesis pytest pytest-timeout \
 	  $$(sed -n 's/^dependencies = \[\([^]]*\)\].*/\1/p' pyproject.toml | tr -d '",' | sed 's/>=/==/g')
 	touch $@
 

@@ -19,7 +19,7 @@ from networks import NETWORKS, Plain, build
 from torch import Tensor, nn
 
 import tent
-from tent.doctor.memory import readable, saved
+from tent.doctor.memory import readable, saved_bytes
 from tent.environment import hardware, versions
 from tent.files import atomic_write
 
@@ -49,7 +49,7 @@ def list_subjects(model: nn.Module) -> dict[str, Callable[[Tensor], Any]]:
 def bytes_for_backward(step: Any, model: nn.Module, x: Tensor) -> int:
     """Return the bytes that one step saves between its forward and its backward pass, weights apart."""
     own = step.model if isinstance(step, Plain) else step
-    with saved([*model.parameters(), *model.buffers(), *own.parameters()]) as count:
+    with saved_bytes([*model.parameters(), *model.buffers(), *own.parameters()]) as count:
         step(x)
     return count.bytes
 

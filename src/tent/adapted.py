@@ -177,7 +177,7 @@ class Adapted(nn.Module):
             try:
                 yield
             finally:
-                self.state.setup.execution.ended()
+                self.state.setup.execution.end_pass()
 
     def _apply(self, fn: Any, recurse: bool = True) -> "Adapted":
         for tensor in [p.detach() for p in self.source.parameters()][:1]:

@@ -1,18 +1,18 @@
 import torch
 from torch import nn
 
-from tent.doctor.memory import nbytes, readable, saved
+from tent.doctor.memory import nbytes, readable, saved_bytes
 
 
 def test_saved_bytes_are_those_added_up_by_hand() -> None:
     net = nn.Sequential(nn.Linear(10, 20), nn.ReLU(), nn.Linear(20, 5))
     x = torch.randn(4, 10)
-    with saved(net.parameters()) as count:
+    with saved_bytes(net.parameters()) as count:
         out = net(x).sum()
     # the first layer keeps x, the ReLU keeps its output, and the second layer keeps that same storage
     assert count.bytes == 4 * (4 * 10 + 4 * 20)
     out.backward()
-    with saved([*net.parameters(), x]) as count:
+    with saved_bytes([*net.parameters(), x]) as count:
         net(x)
     assert count.bytes == 4 * 4 * 20
 

@@ -61,6 +61,10 @@ def caught(x: Tensor) -> Tensor:
         return x
 
 
+def paired(x: Tensor) -> Tensor:
+    return torch.view_as_real(torch.view_as_complex(x.reshape(len(x), 4, 18, 2))).view(len(x), 4, 6, 6)
+
+
 def asked(x: Tensor) -> Tensor:
     return x if x.is_contiguous() else x * 2
 
@@ -69,7 +73,7 @@ def strided(x: Tensor) -> Tensor:
     return x.as_strided((len(x), 4, 6, 6), (144, 36, 6, 1)) * 1
 
 
-ALIASES = [copied, viewed, flattened, written_before, caught, asked]
+ALIASES = [copied, viewed, flattened, written_before, caught, asked, paired]
 
 
 def trained(model: nn.Module, x: Tensor, **options: Any) -> tuple[tent.Adapted, list[Tensor]]:
@@ -149,6 +153,30 @@ def test_a_batch_that_is_not_finite_decides_nothing() -> None:
     assert adapted.state.setup.execution.checked
 
 
+class Doubled(torch.autograd.Function):
+    """A function whose gradient asks for the usual layout."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        return grad.view(-1).mul(2).view_as(grad)
+
+
+@pytest.mark.parametrize("first", ["online", "paused"])
+def test_gradients_of_the_models_own_find_their_own_layout(first: str) -> None:
+    model, x = Between(Doubled.apply).double().eval(), torch.randn(6, 3, 8, 8, dtype=torch.float64)
+    adapted = tent.adapt(model)
+    if first == "paused":
+        with adapted.paused():
+            adapted(x)
+    found = [*(adapted(x) for _ in range(3)), *(p.detach() for p in adapted.parameters())]
+    for one, other in zip(found, trained(model, x, lean=False)[1], strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)
+
+
 class Passes:
     """A model's pass that fails as it is told to."""
 
@@ -165,18 +193,31 @@ class Passes:
 
 
 def test_an_error_that_the_own_layout_does_not_have_turns_the_other_off_whatever_it_says() -> None:
-    execution, inputs = Execution(images_last=True, checked=True), ((torch.ones(2),), {})
-    passes = Passes(RuntimeError("in words of some other version"), None, None)
-    execution.run(passes, inputs)
-    execution.run(passes, inputs)
-    assert passes.layouts == [True, False, False]
+    execution, inputs = Execution(images_last=True), ((torch.ones(2),), {})
+    passes = Passes(None, None, RuntimeError("in words of some other version"), None, None)
+    for _ in range(3):
+        execution.run(passes, inputs)
+    assert passes.layouts == [False, True, True, False, False]  # the first two are the check
 
 
 def test_an_error_that_both_layouts_have_is_the_models_own() -> None:
-    execution, inputs = Execution(images_last=True, checked=True), ((torch.ones(2),), {})
+    execution, inputs = Execution(images_last=True), ((torch.ones(2),), {})
+    passes = Passes(None, None, RuntimeError("the first"), RuntimeError("the second"))
+    execution.run(passes, inputs)
     with pytest.raises(RuntimeError, match="the second"):
-        execution.run(Passes(RuntimeError("the first"), RuntimeError("the second")), inputs)
+        execution.run(passes, inputs)
     assert execution.images_last
+
+
+def test_every_kind_of_call_is_checked_once() -> None:
+    execution, x = Execution(images_last=True), torch.ones(2)
+    calls = [((x,), {}), ((x,), {"head": "rotation"}), ((x,), {"head": "classes"}), ((x[None],), {})]
+    passes = Passes(*[None] * 12)
+    for inputs in (*calls, *calls):
+        execution.run(passes, inputs)
+    with torch.no_grad():
+        execution.run(Passes(None), calls[0])
+    assert not passes.errors
 
 
 class Residual(nn.Module):

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import torch
 
-from tent.lean import bits
 from tent.lean.buffers import LARGE, LIMIT, RECENT, Buffers
+from tent.lean.pointwise import pack_positive, unpack_bits
 
 LAST = torch.channels_last
 
@@ -160,12 +160,12 @@ def test_bits_say_where_a_tensor_is_above_zero() -> None:
     for shape in [(3, 5, 7, 2), (2, 8, 4, 4), (1,), (16, 3), (0, 4)]:
         for dtype in (torch.float32, torch.float64, torch.bfloat16):
             x = torch.randn(shape, dtype=dtype)
-            packed = bits.pack_positive(x)
+            packed = pack_positive(x)
             assert packed.dtype == torch.uint8
             assert packed.numel() == -(-x.numel() // 8)
-            assert torch.equal(bits.unpack(packed, torch.empty_like(x)), (x > 0).to(dtype))
+            assert torch.equal(unpack_bits(packed, torch.empty_like(x)), (x > 0).to(dtype))
 
 
 def test_bits_follow_the_memory_of_channels_last() -> None:
     x = large()
-    assert torch.equal(bits.unpack(bits.pack_positive(x), torch.empty_like(x)), (x > 0).float())
+    assert torch.equal(unpack_bits(pack_positive(x), torch.empty_like(x)), (x > 0).float())

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tent.doctor.memory import saved
+from tent.doctor.memory import saved_bytes
 from tent.lean import FUNCTIONS, Buffers
 from tent.lean.batch_norm import batch_norm, fixed
 from tent.lean.origin import get_origin
@@ -147,7 +147,7 @@ def test_frozen_convolutions(layout: torch.memory_format, name: str) -> None:
     how = (conv.stride, conv.padding, conv.dilation, conv.groups)
     same(lambda x: lean(torch.conv2d, x, conv.weight, conv.bias, *how), conv, images(layout))
     x = images(layout).requires_grad_()
-    with saved([x, *conv.parameters()]) as count:
+    with saved_bytes([x, *conv.parameters()]) as count:
         lean(torch.conv2d, x * 1, conv.weight, conv.bias, *how)
     assert count.bytes == 0
 
@@ -192,7 +192,7 @@ def test_a_layer_norm_the_linear_layer_behind_it_and_the_gelu(layout: torch.memo
 def test_behind_a_layer_norm_nothing_more_is_kept_unless_the_product_is_costly(layout: torch.memory_format) -> None:
     x, weight = torch.randn(16, 8, dtype=torch.float32).requires_grad_(), torch.randn(32, 8)
     for costly, more in ((frozenset[int](), 0), (frozenset({weight.data_ptr()}), 16 * 32)):
-        with saved([weight]) as count:
+        with saved_bytes([weight]) as count:
             y, *_ = normalised(x * 1, torch.float32)
             buffers = Buffers(costly)
             y = FUNCTIONS[F.linear](buffers, y, weight)
@@ -219,7 +219,7 @@ def test_max_pooling(layout: torch.memory_format, name: str) -> None:
     how = POOLS[name]
     x = images(layout)
     same(lambda x: lean(F.max_pool2d, x, **how), lambda x: F.max_pool2d(x, **how), x)
-    with saved() as count:
+    with saved_bytes() as count:
         y = lean(F.max_pool2d, x.clone().requires_grad_() * 1, **how)
     assert count.bytes == y.numel()  # a byte a maximum
 
@@ -234,7 +234,7 @@ def saved_by(layout: torch.memory_format) -> Callable[[Callable[[Tensor], Tensor
     x = images(layout, 4, 8, 16, 16, dtype=torch.float32).requires_grad_()
 
     def count_of(function: Callable[[Tensor], Tensor]) -> int:
-        with saved() as count:
+        with saved_bytes() as count:
             y = function(x * 1)
         assert y.requires_grad
         return count.bytes

@@ -16,7 +16,7 @@ from toys import batches, made
 import tent
 from tent.data.corruptions import corrupt
 from tent.data.sample import sample
-from tent.doctor.memory import saved
+from tent.doctor.memory import saved_bytes
 from tent.engine.state import ScaledTooFarError
 from tent.models import zoo
 
@@ -35,7 +35,7 @@ class Viewed(nn.Module):
 
 def step_saves(model: nn.Module, x: Tensor, **options: object) -> int:
     adapted = tent.adapt(model, **options)
-    with saved([*model.parameters(), *model.buffers(), *adapted.parameters()]) as count:
+    with saved_bytes([*model.parameters(), *model.buffers(), *adapted.parameters()]) as count:
         adapted(x)
     return count.bytes
 
@@ -97,10 +97,10 @@ def test_every_third_wide_product_is_kept_since_time_counts_too() -> None:
     x = torch.randn(2, 3, 224, 224)
     values = 2 * 197 * 4 * 192 * 4  # bytes that a gelu's input takes
     adapted = tent.adapt(model)
-    with saved([*model.parameters(), *adapted.parameters()]) as some:
+    with saved_bytes([*model.parameters(), *adapted.parameters()]) as some:
         adapted(x)
     adapted.state.setup.execution.buffers.costly = frozenset()
-    with saved([*model.parameters(), *adapted.parameters()]) as none:
+    with saved_bytes([*model.parameters(), *adapted.parameters()]) as none:
         adapted(x)
     assert some.bytes - none.bytes == 2 * values
 

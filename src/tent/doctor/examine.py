@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from tent.adapted import Adapted, adapt
 from tent.doctor.findings import Report
-from tent.doctor.memory import nbytes, readable, saved
+from tent.doctor.memory import nbytes, readable, saved_bytes
 from tent.engine.forward_pass import ForwardPass
 from tent.engine.source_model import SourceModel, eval_mode, unwrap
 from tent.engine.structures import Inputs, Picker, all_finite, detach_inputs, list_tensors
@@ -92,7 +92,7 @@ def _step(report: Report, model: nn.Module, batch: Inputs, logits: Picker | None
     weights = [*model.parameters(), *model.buffers(), *adapted.parameters(), *list_tensors(batch)]
     try:
         with torch.inference_mode(False), eval_mode(adapted.state.setup.source.modules):
-            with saved(weights) as kept:
+            with saved_bytes(weights) as kept:
                 seen = adapted.state.run(batch, grad=True, observe=True)
                 seen.output  # noqa: B018 (the pass is made here)
             _answers(report, seen.logits.detach())

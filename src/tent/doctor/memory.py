@@ -21,7 +21,7 @@ class Saved:
 
 
 @contextmanager
-def saved(besides: Iterable[Tensor] = ()) -> Iterator[Saved]:
+def saved_bytes(besides: Iterable[Tensor] = ()) -> Iterator[Saved]:
     """Count what autograd saves inside the `with`, besides tensors that are there anyway, such as weights."""
     known = {tensor.untyped_storage().data_ptr() for tensor in besides}
     count = Saved()

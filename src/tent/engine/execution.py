@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from tent.engine.private import LEAN_ERROR, Buffers, costly_weights, has_convolutions, warn_without_lean
-from tent.engine.self_check import Watch, answers_agree
+from tent.engine.self_check import Watch, answers_agree, has_own_gradients
 from tent.engine.structures import Inputs, list_tensors, map_tensors
 
 PRECISIONS = {"float32": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -30,7 +30,7 @@ class Execution:
     images_last: bool = False  # whether images are laid out with their channels last
     dtype: torch.dtype | None = None  # what autocast narrows to
     device: str = "cpu"
-    checked: bool = False  # whether a batch was answered as torch itself would
+    checked: set[Any] = field(default_factory=set)  # kinds of calls that were answered as torch itself would
     watch: Watch | None = None  # of the pass at hand
 
     @property
@@ -45,7 +45,7 @@ class Execution:
             call: runs the model on inputs in the way that it is given, and returns its output and something more.
             agree: what all ranks agree on, of what this one found.
         """
-        if self.checked or not (self.images_last or self.buffers):
+        if not (self.images_last or self.buffers) or self.checked & _kinds(inputs):
             return self._attempt(call, inputs)
         devices = {tensor.get_device() for tensor in list_tensors(inputs) if tensor.is_cuda}
         own = Watch()
@@ -56,7 +56,7 @@ class Execution:
         self.images_last = False
         if self.buffers and (done := self._check(call, inputs, reference, own, agree)):
             return done
-        self.buffers, self.checked = None, True
+        self.buffers = None
         return call(self, inputs)
 
     def context(self) -> AbstractContextManager[Any]:
@@ -72,7 +72,7 @@ class Execution:
         """Lay the inputs out as the pass wants them."""
         return map_tensors(inputs, _channels_last) if self.images_last else inputs
 
-    def widened(self, output: Any) -> Any:
+    def widen(self, output: Any) -> Any:
         """Return a model's output in the type that it has without autocast."""
         return map_tensors(output, self._wide) if self.dtype else output
 
@@ -82,7 +82,7 @@ class Execution:
         output = map_tensors(output, _usual_layout) if usual else output
         return map_tensors(output, _own_memory) if self.buffers else output
 
-    def ended(self) -> None:
+    def end_pass(self) -> None:
         """Let go of what later passes will not need."""
         if self.buffers is not None:
             self.buffers.trim()
@@ -113,11 +113,11 @@ class Execution:
         try:
             done = replace(self, watch=watch)._recomputable(call, _copy(inputs))
             same = answers_agree(done[0], reference, self.dtype)
-        except RuntimeError as error:
+        except (RuntimeError, TypeError, ValueError, AttributeError) as error:  # torch's own functions had none
             same, problem = False, f"it raises {error}"
-        layout = self.images_last and (done is None or watch.differs())
+        layout = self.images_last and (done is None or watch.differs() or has_own_gradients(done[0]))
         if agree(same is not False and not layout):
-            self.checked = same is not None
+            self.checked |= _kinds(inputs, torch.is_grad_enabled()) if same else set()
             return done
         if not layout:
             off = "channels-last images are" if self.images_last else "the lean path is"
@@ -161,6 +161,14 @@ def fuse(make: Any) -> Any:
 def _make_fused(make: Any, params: Sequence[Tensor]) -> Optimizer:
     whole = all(p.dtype in (torch.float32, torch.float64) and p.device.type in ("cpu", "cuda") for p in params)
     return make(params, fused=True) if whole else make(params)  # type: ignore[no-any-return]
+
+
+def _kinds(inputs: Inputs, *gradients: bool) -> set[Any]:
+    # calls that take the same way through a model; one that was checked with gradients counts without them too
+    args, kwargs = inputs
+    words = tuple(value if isinstance(value, str | bool) else None for value in (*args, *kwargs.values()))
+    kind = (tuple(tensor.dim() for tensor in list_tensors(inputs)), tuple(kwargs), words)
+    return {(kind, gradient) for gradient in gradients or {True, torch.is_grad_enabled()}}
 
 
 def _copy(inputs: Inputs) -> Inputs:

@@ -66,7 +66,7 @@ def _native(
 BATCH_NORMS: dict[Callable[..., Any] | None, Callable[..., Call]] = {
     F.batch_norm: _functional_batch_norm,
     torch.batch_norm: _native,
-    exported_operation("batch_norm"): _native,
+    exported_operation("batch_norm"): _native,  # what an exported program calls
 }
 INSTANCE_NORMS: dict[Callable[..., Any] | None, Callable[..., Call]] = {
     F.instance_norm: _functional_instance_norm,

@@ -78,6 +78,21 @@ def answers_agree(output: Any, reference: Any, dtype: torch.dtype | None) -> boo
     return True
 
 
+def has_own_gradients(output: Any) -> bool:
+    """Tell whether a gradient of the model's own, which may ask for a layout, has a part in an output."""
+    nodes, seen = [tensor.grad_fn for tensor in list_tensors(output)], set()
+    while nodes:
+        node = nodes.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        function = getattr(node, "_forward_cls", None)
+        if function is not None and not function.__module__.startswith("tent.lean"):
+            return True
+        nodes += [following for following, _ in node.next_functions]
+    return False
+
+
 def _version(tensor: Tensor) -> int:
     return 0 if tensor.is_inference() else tensor._version
 

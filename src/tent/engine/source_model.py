@@ -98,7 +98,7 @@ class SourceModel:
             # a model that prepares its input in place must not write to the caller's, nor find it prepared already
             args, kwargs = map_tensors(inputs, lambda tensor: tensor.clone() if id(tensor) in given else tensor)
             with Mode(context), execution.context():
-                return execution.widened(self.model(*args, **kwargs)), context
+                return execution.widen(self.model(*args, **kwargs)), context
 
         group = next(iter(self.groups.values()), None)
         agree = bool if group is None else partial(distributed.agree, group=group)

@@ -7,12 +7,13 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from tent.lean import bits
 from tent.lean.buffers import Buffers
 from tent.lean.gradient import gradient
 from tent.lean.layout import is_dense, match_layout
 from tent.lean.origin import get_origin, unpack
 
+GATHER = 0x0102040810204080  # times eight bytes of 0 or 1: its top byte has them as bits
+BITS = (torch.arange(256, device="cpu")[:, None] >> torch.arange(8, device="cpu")) & 1  # (256, 8)
 aten = torch.ops.aten
 threshold_backward, hardtanh_backward = aten.threshold_backward.grad_input, aten.hardtanh_backward.grad_input
 silu_out, silu_backward = aten.silu.out, aten.silu_backward.grad_input
@@ -122,7 +123,7 @@ class ReLU(Function):
         if inplace:
             ctx.mark_dirty(x)
         y = RELU.value(x, x if inplace else buffers.like(x))
-        ctx.save_for_backward(bits.pack_positive(y))
+        ctx.save_for_backward(pack_positive(y))
         ctx.buffers, ctx.layout = buffers, (y.shape, y.stride())
         return y
 
@@ -131,5 +132,28 @@ class ReLU(Function):
     def backward(ctx: Any, saved: tuple[Any, ...], grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient where the value was above zero."""
         shape, strides = ctx.layout
-        out = bits.unpack(saved[0], ctx.buffers.take(shape, grad, strides))
+        out = unpack_bits(saved[0], ctx.buffers.take(shape, grad, strides))
         return out.mul_(match_layout(grad, out, ctx.buffers)), None, None
+
+
+def pack_positive(x: Tensor) -> Tensor:
+    """Return eight values a byte, in the order of memory; x is dense."""
+    mask = _flat(x) > 0
+    if left := mask.numel() % 8:
+        mask = torch.nn.functional.pad(mask, (0, 8 - left))
+    return (mask.view(torch.int64) * GATHER >> 56).to(torch.uint8)
+
+
+def unpack_bits(bits: Tensor, out: Tensor) -> Tensor:
+    """Fill a dense tensor with 1 where the bit is set and 0 elsewhere."""
+    table = BITS.to(out.device, out.dtype)
+    count = out.numel()
+    if count % 8:
+        _flat(out).copy_(table[bits.int()].flatten()[:count])
+    else:
+        torch.index_select(table, 0, bits.int(), out=_flat(out).view(-1, 8))
+    return out
+
+
+def _flat(x: Tensor) -> Tensor:
+    return x.as_strided((x.numel(),), (1,))
