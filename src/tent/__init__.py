@@ -8,7 +8,7 @@ from tent.environment import keep_memory
 from tent.method import ForwardPass, Method, State
 from tent.methods import BN, METHODS, PL, TTT, Source, Tent
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "BN",

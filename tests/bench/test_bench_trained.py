@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tiny
 from command import tent
 from readings import TRAINING, fill, kept, result
 
@@ -116,6 +117,7 @@ def test_test_time_training_runs_and_takes_as_many_images_as_are_counted(
     train(recipe, data / "models" / model_name("ttt", "cifar10"), objective=make_objective("ttt"))
     case = replace(Case("trained:ttt-cifar10", Data("usps"), "ttt", answers="after", batch_size=10), **changes)
     seen: list[int] = []
+    tiny.check_no_passes(monkeypatch)
     plain = RotationResNet.forward
     monkeypatch.setattr("tent.bench.execute.run_case._measure_peak", lambda *_: 0)  # which makes a step of its own
     monkeypatch.setattr(

@@ -53,6 +53,7 @@ def test_as_many_images_go_forward_as_are_counted(
     case = tiny.case(tiny.laid_out(tmp_path), images=40, **changes)
     seen: list[int] = []
     monkeypatch.setattr("tent.bench.execute.run_case._measure_peak", lambda *_: 0)  # which makes a step of its own
+    tiny.check_no_passes(monkeypatch)
     net = type(load_entry(case.model).model)
     plain = net.forward
     monkeypatch.setattr(net, "forward", lambda self, x: (seen.append(len(x)), plain(self, x))[1])

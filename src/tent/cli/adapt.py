@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from tent.cli.choices import METHOD, MODEL, parse_method, parse_stats, track
@@ -64,12 +65,13 @@ def adapt(
 
 def print_summary(summary: dict[str, Any], out: Path) -> None:
     """Print the run in numbers."""
-    grid = Table("", "source", "adapted", title=summary["protocol"]["data"], caption=f"written to {out}")
+    title = escape(summary["protocol"]["data"])  # which has brackets, and those are markup to rich
+    grid = Table("", "source", "adapted", title=title, caption=escape(f"written to {out}"))
     grid.add_row("mean entropy (nats)", f"{summary['entropy_before']:.3f}", f"{summary['entropy_after']:.3f}")
     if "error_after" in summary:
         grid.add_row("error (%)", f"{100 * summary['error_before']:.2f}", f"{100 * summary['error_after']:.2f}")
     most = [max(summary[name], key=summary[name].get) for name in ("histogram_before", "histogram_after")]
-    grid.add_row("answered most", *most)
+    grid.add_row("answered most", *map(escape, most))
     grid.add_row("answers changed", "", f"{summary['changed']:.1%} of {summary['images']:,}")
     grid.add_row("batches updated on", "", f"{summary['updates']:,}, {summary['skipped']:,} skipped")
     Console().print(grid)

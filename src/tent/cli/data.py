@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -31,7 +32,7 @@ def show(context: typer.Context, root: Root = None) -> None:
             )
         return
     at = data_folder(root)
-    table = Table("name", "set", "classes", "there", "on disk", "to fetch", title=f"sets in {at}")
+    table = Table("name", "set", "classes", "there", "on disk", "to fetch", title=escape(f"sets in {at}"))
     for known in catalog.known_sets().values():
         folder = known.path(at)
         there = known.pieces_in(folder)

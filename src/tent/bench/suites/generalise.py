@@ -47,7 +47,7 @@ def _columns(seed: int) -> list[tuple[str, Callable[[Case], Case]]]:
 ROWS = tuple(f"{method}, {half}" for method in METHODS for half in HALVES)
 GENERALISE = Suite(
     "generalise",
-    "CIFAR-10-C, R-26, severity 5: learnt from one half, tested on it and on the other",
+    "CIFAR-10-C, R-26, severity 5: fitted on one half, tested on it and on the other",
     cells,
     ROWS,
     BENCHMARK,
