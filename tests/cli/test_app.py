@@ -79,3 +79,14 @@ def test_a_wrong_call_is_one_line_too(tmp_path: Path, arguments: list[str], mess
     assert message in ran.stderr
     assert ran.stderr.endswith("--help\n")
     assert len(ran.stderr.splitlines()) == 1
+
+
+def test_brackets_in_a_title_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    from tent.cli.adapt import print_summary
+
+    numbers = {"entropy_before": 1.0, "entropy_after": 0.5, "changed": 0.1, "images": 4, "updates": 1, "skipped": 0}
+    counts = {"histogram_before": {"cat [a]": 4}, "histogram_after": {"cat [a]": 4}}
+    print_summary({**numbers, **counts, "protocol": {"data": "the first 4 of [x: 8 images]"}}, Path("out"))
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "[x: 8 images]" in shown
+    assert "cat [a]" in shown
