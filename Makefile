@@ -6,7 +6,7 @@ OLDEST_PYTHON ?= python3.10
 OLDEST := .venv-oldest
 STAMP := $(VENV)/.installed
 
-.PHONY: test test-oldest demo lint unit coverage clean
+.PHONY: test test-oldest fuzz demo lint unit coverage clean
 
 test: lint unit
 
@@ -37,6 +37,13 @@ $(OLDEST)/.installed: pyproject.toml
 	$(OLDEST)/bin/python -m pip install --quiet hypothesis pytest pytest-timeout \
 	  $$(sed -n 's/^dependencies = \[\([^]]*\)\].*/\1/p' pyproject.toml | tr -d '",' | sed 's/>=/==/g')
 	touch $@
+
+# random graphs and interrupts, of which `make test` runs a few, for an hour or as long as the numbers say
+GRAPHS ?= 8000
+INTERRUPTS ?= 2000
+fuzz: $(STAMP)
+	OMP_NUM_THREADS=1 TENT_GRAPHS=$(GRAPHS) TENT_INTERRUPTS=$(INTERRUPTS) $(BIN)/python -m pytest -n 2 --timeout 0 \
+	  tests/lean/test_lean_graphs.py tests/fuzz
 
 coverage: $(STAMP)
 	$(BIN)/python -m coverage erase

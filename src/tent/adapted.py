@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Literal
 
 import torch
@@ -76,7 +77,7 @@ class Adapted(nn.Module):
         """Answer as the model does, detached, and adapt behind the answer."""
         with self._run():
             batch, paused = detach_inputs((inputs, kwargs)), getattr(self._pauses, "depth", 0)
-            began, skipped = time.perf_counter(), self.skipped
+            began, before = time.perf_counter(), replace(self.state.counts)
             if paused:
                 output = self.engine.answer(batch)
             else:
@@ -85,7 +86,8 @@ class Adapted(nn.Module):
                 output = self.engine.adapt(batch, self.answers)
             answer = self.state.setup.execution.answer(batch, output)
             if not paused:
-                told = {"skipped": self.skipped > skipped, "reset": self.episodic}
+                counts = self.state.counts
+                told = {"skipped": counts.skipped > before.skipped, "reset": counts.resets > before.resets}
                 self._watchers.tell(self.state, batch, answer, **told, seconds=time.perf_counter() - began)
             return answer
 

@@ -142,10 +142,12 @@ def test_a_method_may_reset_in_its_step() -> None:
                 super().step(seen, state)
 
     adapted, plain = tent.adapt(made("conv"), Restarts(), lr=0.1), tent.adapt(made("conv"), lr=0.1)
-    stream = batches(3)
+    stream, updates = batches(3), []
+    adapted.on_update(updates.append)
     for x in stream:
         adapted(x)
     assert adapted.state.counts.resets == 1
+    assert [update.reset for update in updates] == [False, False, True]
     assert all(torch.equal(p, adapted.source.state_dict()[name]) for name, p in adapted.named_parameters())
     assert torch.equal(logits(adapted(stream[0])), logits(plain(stream[0])))
 

@@ -16,7 +16,7 @@ from toys import Photograph, batches, made
 
 import tent
 
-POINTS = int(os.environ.get("TENT_FUZZ", "12"))  # interrupts a setting
+POINTS = int(os.environ.get("TENT_INTERRUPTS", "12"))  # interrupts a setting
 SETTINGS: dict[str, tuple[tent.Method, dict[str, Any]]] = {
     "tent": (tent.Tent(), {"lr": 0.1}),
     "plain": (tent.Tent(), {"lr": 0.1, "lean": False}),
