@@ -14,4 +14,4 @@ adapted = tent.adapt(model, lr=1e-3)
 for _ in range(3):
     batch = {"input_ids": torch.randint(1, 1000, (8, 20)), "attention_mask": torch.ones(8, 20, dtype=torch.long)}
     output = adapted(**batch)
-    print(type(output).__name__, tuple(output.logits.shape), f"entropy {adapted.state.loss:.4f}")
+    print(type(output).__name__, tuple(output.logits.shape), f"entropy {adapted.loss:.4f}")

@@ -19,4 +19,4 @@ print(tent.doctor(model, stream[0]))
 adapted = tent.adapt(model)
 for x in stream:
     answers = adapted(x).argmax(1)
-    print(f"entropy {adapted.state.loss:.4f}, most answered class {answers.mode().values.item()}")
+    print(f"entropy {adapted.loss:.4f}, most answered class {answers.mode().values.item()}")

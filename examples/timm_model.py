@@ -14,7 +14,7 @@ print(adapted)
 for _ in range(3):
     x = torch.randn(16, 3, 64, 64)  # stands for a batch of corrupted images
     confidence, answer = adapted(x).softmax(1).max(1)
-    print(f"entropy {adapted.state.loss:.4f}, mean confidence {confidence.mean():.3f}")
+    print(f"entropy {adapted.loss:.4f}, mean confidence {confidence.mean():.3f}")
 
 vit = timm.create_model("vit_tiny_patch16_224", num_classes=10).eval()  # layer norms: γ and β adapt, no statistics
 print(tent.adapt(vit))

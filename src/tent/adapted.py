@@ -1,7 +1,6 @@
 """A model under adaptation: `adapt` makes it, and it is called like the model itself."""
 
 import os
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from torch import nn
 from torch.nn.modules.module import _IncompatibleKeys
 
 from tent.delta import Delta, pack, unpack
+from tent.engine.calls import Access, Update, Watchers
 from tent.engine.engine import Engine
 from tent.engine.execution import choose_execution, fuse
 from tent.engine.mode import clean_stack
@@ -20,7 +20,6 @@ from tent.engine.setup import Setup, optimizer_maker
 from tent.engine.source_model import SourceModel, eval_mode
 from tent.engine.state import State
 from tent.engine.structures import Picker, batch_inputs, detach_inputs
-from tent.engine.update import Update, Watchers
 from tent.export import bake
 from tent.method import Answers, Method, OptimizerFactory
 from tent.methods import Tent
@@ -34,8 +33,7 @@ class Adapted(nn.Module):
     def __init__(self, engine: Engine, episodic: bool = False, answers: Answers = "before") -> None:
         super().__init__()
         self.engine, self.episodic, self.answers = engine, episodic, answers
-        self._watchers = Watchers()
-        self._lock, self._pauses = threading.RLock(), threading.local()
+        self._access, self._watchers = Access(), Watchers()
 
     @property
     def source(self) -> nn.Module:
@@ -73,10 +71,15 @@ class Adapted(nn.Module):
         """The number of batches that were answered and not updated on, because they were bad."""
         return self.state.counts.skipped
 
+    @property
+    def loss(self) -> float | None:
+        """The loss of the last update since the last reset."""
+        return self.state.loss
+
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Answer as the model does, detached, and adapt behind the answer."""
         with self._run():
-            batch, paused = detach_inputs((inputs, kwargs)), getattr(self._pauses, "depth", 0)
+            batch, paused = detach_inputs((inputs, kwargs)), self._access.paused
             began, before = time.perf_counter(), replace(self.state.counts)
             if paused:
                 output = self.engine.answer(batch)
@@ -85,11 +88,9 @@ class Adapted(nn.Module):
                     self.state.reset()
                 output = self.engine.adapt(batch, self.answers)
             answer = self.state.setup.execution.answer(batch, output)
-            if not paused:
-                counts = self.state.counts
-                told = {"skipped": counts.skipped > before.skipped, "reset": counts.resets > before.resets}
-                self._watchers.tell(self.state, batch, answer, **told, seconds=time.perf_counter() - began)
-            return answer
+        if not paused:  # outside the pass, so that a callback may reset
+            self._watchers.tell(self.state, batch, answer, before, time.perf_counter() - began)
+        return answer
 
     def fit(self, batches: Iterable[Any], epochs: int = 1) -> "Adapted":
         """Adapt over a whole target set first: offline; then answer under `paused()`.
@@ -119,11 +120,8 @@ class Adapted(nn.Module):
     @contextmanager
     def paused(self) -> Iterator["Adapted"]:
         """Answer without adapting, inside the `with`, in this thread; other threads do not notice."""
-        self._pauses.depth = getattr(self._pauses, "depth", 0) + 1
-        try:
+        with self._access.pause():
             yield self
-        finally:
-            self._pauses.depth -= 1
 
     def on_update(self, callback: Callable[[Update], None]) -> Callable[[], None]:
         """Call back after every batch that is not answered under `paused()`; returns the function that ends it."""
@@ -131,19 +129,20 @@ class Adapted(nn.Module):
 
     def reset(self) -> None:
         """Go back to the source, exactly: parameters, statistics, optimizer and whatever the method remembers."""
-        with self._lock:
+        with self._access.alone():
             self.state.reset()
 
     def delta(self) -> Delta:
         """Return a copy of what moved and of what is remembered, and nothing else."""
-        with self._lock:
+        with self._access.alone():
             return Delta(pack(self.state), self.state.setup.source.fingerprint(), {"method": repr(self.method)})
 
     def load_delta(self, delta: Delta | str | os.PathLike[str]) -> None:
         """Load a delta, or a file of one, made on the same source model; the optimizer starts anew."""
         delta = delta if isinstance(delta, Delta) else Delta.load(delta)
-        delta.require_source(self.source)
-        self.load_state_dict(delta.tensors)
+        with self._access.alone():
+            delta.require_source(self.source)
+            self.load_state_dict(delta.tensors)
 
     def baked(self, batches: Iterable[Any] | None = None) -> nn.Module:
         """Return a plain eval-mode copy with γ, β and the statistics of these batches folded in, to export."""
@@ -152,13 +151,13 @@ class Adapted(nn.Module):
 
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """Return the delta's tensors: what moved, under its names in the source model's own state_dict."""
-        with self._lock:
+        with self._access.alone():
             tensors = {prefix + name: tensor for name, tensor in pack(self.state).items()}
         return tensors if destination is None else destination.update(tensors)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Load a delta's tensors; what is not among them goes back to the source."""
-        with self._lock:
+        with self._access.alone():
             fresh, missing, unexpected = unpack(state_dict, self.state, strict)
             self.state.adopt(fresh)
         return _IncompatibleKeys(missing, unexpected)
@@ -175,7 +174,7 @@ class Adapted(nn.Module):
 
     @contextmanager
     def _run(self) -> Iterator[None]:
-        with self._lock, torch.inference_mode(False), eval_mode(self.state.setup.source.modules), clean_stack():
+        with self._access.run(), torch.inference_mode(False), eval_mode(self.state.setup.source.modules), clean_stack():
             try:
                 yield
             finally:
@@ -187,13 +186,6 @@ class Adapted(nn.Module):
             if (moved.device, moved.dtype) != (tensor.device, tensor.dtype):
                 raise RuntimeError("the source model is never written to; move or convert it first, then adapt it")
         return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_pauses")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._lock, self._pauses = threading.RLock(), threading.local()
 
 
 def adapt(

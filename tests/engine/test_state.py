@@ -251,6 +251,40 @@ def test_who_watches_is_told_of_every_batch() -> None:
     assert first.seconds > 0
 
 
+def test_who_watches_may_reset() -> None:
+    adapted = tent.adapt(made("conv"), lr=0.1)
+    adapted.on_update(lambda update: adapted.reset() if update.index == 1 else None)
+    for x in batches(2):
+        adapted(x)
+    assert adapted.state.counts.resets == 1
+    assert all(torch.equal(p, adapted.source.state_dict()[name]) for name, p in adapted.named_parameters())
+
+
+@pytest.mark.parametrize("act", ["call", "reset", "load"])
+def test_an_adaptation_is_not_touched_inside_its_own_pass(act: str) -> None:
+    class Meddles(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net, self.act = made("conv"), None
+
+        def forward(self, x: Tensor) -> Tensor:
+            if self.act:
+                self.act(x)
+            return self.net(x)
+
+    model, x = Meddles(), batches(1)[0]
+    adapted = tent.adapt(model, lr=0.1)
+    adapted(x)
+    before, delta = adapted.state_dict(), adapted.delta()
+    model.act = {"call": adapted, "reset": lambda x: adapted.reset(), "load": lambda x: adapted.load_delta(delta)}[act]
+    with pytest.raises(RuntimeError, match="inside its own pass"):
+        adapted(x)
+    model.act = None
+    assert all(torch.equal(before[name], tensor) for name, tensor in adapted.state_dict().items())
+    adapted(x)
+    assert adapted.updates == 2
+
+
 @pytest.mark.parametrize("options", [{"steps": 3}, {"answers": "after"}, {"stats": norm.Source()}])
 def test_a_model_that_prepares_its_input_in_place_neither_does_so_twice_nor_to_the_callers(options: dict) -> None:
     class InPlace(nn.Module):

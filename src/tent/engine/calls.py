@@ -1,14 +1,60 @@
-"""What became of one batch, for those who watch an adaptation."""
+"""Calls of an adaptation: one at a time, paused by thread, and watched by those who ask to be told of every batch."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from tent.engine.setup import Counts
 from tent.engine.state import State
 from tent.engine.structures import Inputs, find_logits
 from tent.losses import confidence, entropy
+
+
+class Access:
+    """Who may use an adaptation when; a copy begins with nobody using it."""
+
+    def __init__(self) -> None:
+        self._lock, self._pauses, self._running = threading.RLock(), threading.local(), False
+
+    @property
+    def paused(self) -> bool:
+        """Whether this thread has paused the adaptation."""
+        return getattr(self._pauses, "depth", 0) > 0
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Pause for this thread."""
+        depth = getattr(self._pauses, "depth", 0)
+        try:
+            self._pauses.depth = depth + 1
+            yield
+        finally:
+            self._pauses.depth = depth
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other threads out, and refuse what comes from inside a pass."""
+        with self._lock:
+            if self._running:
+                raise RuntimeError("an adaptation was called, reset or loaded inside its own pass; do so after it")
+            yield
+
+    @contextmanager
+    def run(self) -> Iterator[None]:
+        """Be inside a pass."""
+        with self.alone():
+            try:
+                self._running = True
+                yield
+            finally:
+                self._running = False
+
+    def __reduce__(self) -> tuple[type["Access"], tuple[()]]:
+        return Access, ()
 
 
 @dataclass(frozen=True)
@@ -37,8 +83,8 @@ class Watchers:
         self.callbacks.append(callback)
         return lambda: self.callbacks.remove(callback)
 
-    def tell(self, state: State, batch: Inputs, answer: Any, *, skipped: bool, reset: bool, seconds: float) -> None:
-        """Tell of a batch that was just answered; nothing is computed where nobody watches."""
+    def tell(self, state: State, batch: Inputs, answer: Any, before: Counts, seconds: float) -> None:
+        """Tell of a batch that was just answered, given the counts before; nothing is computed where nobody watches."""
         if not self.callbacks:
             return
         try:
@@ -46,6 +92,7 @@ class Watchers:
             spread, sure = float(entropy(logits).mean()), float(confidence(logits).mean())
         except ValueError:
             spread = sure = None  # type: ignore[assignment]
+        skipped, reset = state.counts.skipped > before.skipped, state.counts.resets > before.resets
         update = Update(self.batches, state.loss, spread, sure, skipped, reset, drift(state), seconds)
         self.batches += 1
         for callback in list(self.callbacks):
