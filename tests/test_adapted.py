@@ -95,7 +95,7 @@ def test_a_model_that_turns_gradients_off_is_told_apart() -> None:
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return self.net(x)
 
-    with pytest.raises(RuntimeError, match="does the model's forward turn gradients off"):
+    with pytest.raises(ValueError, match="does the model's forward turn gradients off"):
         tent.adapt(Frozen())(batches(1)[0])
 
 

@@ -160,6 +160,15 @@ def test_choices_of_a_class_are_not_bound_like_methods() -> None:
         select = tent.select.last_layer
         optimizer = partial(torch.optim.SGD, lr=0.5)
 
+    class Nameless(Own):
+        select = lambda model: tent.select.last_layer(model)  # noqa: E731
+
+    class Method(Own):
+        def select(self, model):  # type: ignore[no-untyped-def]
+            return tent.select.last_layer(model)
+
+    for other in (Nameless(), Method()):
+        assert len(list(tent.adapt(made("conv"), other).parameters())) == 2
     adapted = tent.adapt(made("conv"), Own())
     assert [name for name, _ in adapted.named_parameters()] == ["10.weight", "10.bias"]
     assert adapted.state.optimizer.param_groups[0]["lr"] == 0.5

@@ -24,7 +24,7 @@ from tent.export import bake
 from tent.method import Answers, Method, OptimizerFactory
 from tent.methods import Tent
 from tent.norm import Stats
-from tent.select import Select
+from tent.select import Select, nothing
 
 
 class Adapted(nn.Module):
@@ -142,10 +142,13 @@ class Adapted(nn.Module):
         delta = delta if isinstance(delta, Delta) else Delta.load(delta)
         with self._access.alone():
             delta.require_source(self.source)
+            delta.require_method(repr(self.method))
             self.load_state_dict(delta.tensors)
 
     def baked(self, batches: Iterable[Any] | None = None) -> nn.Module:
         """Return a plain eval-mode copy with γ, β and the statistics of these batches folded in, to export."""
+        if type(self.method).answer is not Method.answer:
+            raise ValueError(f"{type(self.method).__name__} answers by more than the model, which cannot be baked")
         with self._run():
             return bake(self.state, batches)
 
@@ -229,7 +232,9 @@ def adapt(
         raise ValueError(f"answers must be 'before' or 'after' the update, got {answers!r}")
     source, stats, select = SourceModel(model), stats or method.stats, select or method.select
     names = source.resolve(select(source.model))
-    source.require_anything_to_adapt(names, stats, select)
+    plain = type(method).step is Method.step and type(method).answer is Method.answer
+    if plain or select is not nothing:  # a method of another kind may have no need of either
+        source.require_anything_to_adapt(names, stats, select)
     if episodic and names and steps == 1 and answers == "before":
         raise ValueError(
             "episodic with one step and answers before the update would never show the update; "
@@ -238,5 +243,4 @@ def adapt(
     make_optimizer = optimizer_maker(optimizer or method.optimizer, lr, fuse if lean else None)
     execution = choose_execution(source.model, lean, precision)
     state = State.begin(Setup(source, method, names, stats, make_optimizer, execution, logits))
-    plain = type(method).step is Method.step and type(method).answer is Method.answer
     return Adapted(Engine(state, method, steps, plain), episodic, answers)

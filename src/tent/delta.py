@@ -50,6 +50,12 @@ class Delta:
                 f"({theirs[:12]}); adapt the model, with the weights, that it was made on"
             )
 
+    def require_method(self, method: str) -> None:
+        """Refuse what another method has remembered; parameters and statistics are any method's."""
+        made_by = self.about.get("method", method)
+        if made_by != method and any(name.startswith((MEMORY, PREPARED)) for name in self.tensors):
+            raise ValueError(f"the delta holds what {made_by} remembers, and this is {method}; {AGAIN}")
+
     @staticmethod
     def load(path: str | os.PathLike[str]) -> "Delta":
         """Read a delta; a truncated, damaged or foreign file, or a pickle, is refused."""
@@ -85,10 +91,12 @@ def pack(state: State) -> dict[str, Tensor]:
 def unpack(tensors: Mapping[str, Tensor], state: State, strict: bool = True) -> tuple[State, list[str], list[str]]:
     """Return a fresh state that takes the tensors over, the names it misses, and those it has no use for.
 
-    A tensor that does not fit is refused, before anything is changed; so are, if strict, names it has no use for.
+    A parameter or statistic that does not fit is refused, before anything is changed; so are, if strict, names that
+    are none of its parameters, statistics or memory.
     """
     names = {_join(name, own): name for name in _remembering(state) for own in ("running_mean", "running_var")}
-    prepared = {name.removeprefix(PREPARED): t for name, t in tensors.items() if name.startswith(PREPARED)}
+    device = next(iter(state.model.parameters()), torch.empty(0)).device
+    prepared = {name.removeprefix(PREPARED): t.to(device) for name, t in tensors.items() if name.startswith(PREPARED)}
     setup = replace(state.setup, prepared={**(state.setup.prepared or {}), **prepared}) if prepared else state.setup
     fresh = State.begin(setup, state.counts)
     unexpected = [
@@ -98,7 +106,6 @@ def unpack(tensors: Mapping[str, Tensor], state: State, strict: bool = True) -> 
         raise ValueError(f"{unexpected[0]} is not what this adaptation moves; {AGAIN}")
     layers = dict.fromkeys(layer for name, layer in names.items() if name in tensors)
     moments = {layer: _moments(layer, tensors, state) for layer in layers}
-    device = next(iter(fresh.setup.source.model.parameters()), torch.empty(0)).device
     for name, param in fresh.params.items():
         if name in tensors and tensors[name].shape != param.shape:
             raise ValueError(f"{name} has shape {tuple(tensors[name].shape)}, not {tuple(param.shape)}")

@@ -37,7 +37,7 @@ class Method:
         super().__init_subclass__(**kwargs)
         for name in ("select", "optimizer"):  # functions that are chosen, not methods to be bound
             value = cls.__dict__.get(name)
-            defined_here = isinstance(value, FunctionType) and value.__qualname__.startswith(f"{cls.__qualname__}.")
+            defined_here = isinstance(value, FunctionType) and value.__qualname__ == f"{cls.__qualname__}.{name}"
             if callable(value) and not isinstance(value, staticmethod | classmethod) and not defined_here:
                 setattr(cls, name, staticmethod(value))
 

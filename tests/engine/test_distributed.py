@@ -101,3 +101,27 @@ def test_two_ranks_learn_from_turns_of_their_own_as_one_batch(tmp_path: Path) ->
     for name, tensor in state.items():
         assert torch.equal(tensor, other[name])
         assert torch.allclose(tensor, dict(plain.model.named_parameters())[name], atol=1e-4)
+
+
+def lack(rank: int, folder: str, stats: norm.Stats) -> None:
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
+    warnings.simplefilter("ignore")
+    adapted = tent.adapt(nn.SyncBatchNorm.convert_sync_batchnorm(made("conv")), stats=stats, lr=0.01)
+    first, second, third = (x[rank * 6 :][:6] for x in stream()[:3])
+    answers = [adapted(first), adapted(second[:0] if rank == 1 else second), adapted(third)]
+    torch.save((answers, adapted.state_dict(), adapted.skipped), f"{folder}/{rank}.pt")
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+@pytest.mark.parametrize("stats", [norm.Batch(), norm.Prior(8), norm.Running(0.4), norm.Source()], ids=repr)
+def test_a_batch_that_is_empty_on_one_rank_is_skipped_on_all(tmp_path: Path, stats: norm.Stats) -> None:
+    mp.spawn(lack, (str(tmp_path), stats), nprocs=2)
+    (one, state, skipped), (two, other, _) = (
+        torch.load(tmp_path / f"{rank}.pt", weights_only=True) for rank in range(2)
+    )
+    assert [len(answer) for answer in one] == [6, 6, 6]
+    assert [len(answer) for answer in two] == [6, 0, 6]
+    assert skipped == 1
+    assert all(answer.isfinite().all() for answer in (*one, *two))
+    assert all(torch.equal(state[name], other[name]) for name in state)

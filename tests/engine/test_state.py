@@ -334,3 +334,86 @@ def test_states_of_random_operations_are_those_of_a_twin() -> None:
         for x in (one, two):
             assert torch.equal(logits(adapted(x)), logits(twin(x)))
         twin.reset()
+
+
+def test_a_parameter_of_the_source_that_a_method_adds_is_a_copy() -> None:
+    class Promotes(tent.Tent):
+        def start(self, state: State) -> None:
+            state.params["10.bias"] = state.source["10.bias"]
+
+    model = made("conv")
+    photograph = Photograph(model)
+    adapted = tent.adapt(model, Promotes(), lr=0.1)
+    for x in batches(2):
+        adapted(x)
+    photograph.check()
+    assert not torch.equal(dict(adapted.named_parameters())["10.bias"], model[10].bias)
+
+
+def test_a_reset_in_a_step_resets_the_statistics_too() -> None:
+    class Resets(tent.Tent):
+        def step(self, seen: ForwardPass, state: State) -> None:
+            state.reset()
+
+    adapted = tent.adapt(made("conv"), Resets(), stats=norm.Running(0.5))
+    adapted(batches(1)[0])
+    assert adapted.state.moments == {}
+    assert adapted.state.step == 0
+
+
+def test_preparing_keeps_one_graph_at_a_time_and_needs_a_batch() -> None:
+    graphs = []
+
+    class Reads(tent.Tent):
+        needs = frozenset({"source data"})
+
+        def prepare(self, state: State, batches) -> None:  # type: ignore[no-untyped-def]
+            for seen in batches:
+                state.tensors["features"] = seen.features.detach()
+                graphs.append(len(state._graphs))
+
+    adapted = tent.adapt(made("conv"), Reads())
+    with pytest.raises(ValueError, match="prepare was given no batches"):
+        adapted.prepare([])
+    adapted.prepare(batches(4))
+    assert graphs == [1, 1, 1, 1]
+    adapted(batches(1)[0])
+
+
+def test_a_loss_that_is_no_scalar_is_one_clear_line() -> None:
+    class PerSample(tent.Tent):
+        def loss(self, seen: ForwardPass, state: State) -> Tensor:
+            return tent.losses.entropy(seen.logits)
+
+    with pytest.raises(ValueError, match=r"the loss has shape \(6,\); return a scalar, such as loss.mean\(\)"):
+        tent.adapt(made("conv"), PerSample())(batches(1)[0])
+
+
+def test_a_method_of_its_own_kind_needs_neither_parameters_nor_batch_norms() -> None:
+    class Halves(tent.Method):
+        stats = norm.Batch()
+
+        def answer(self, seen: ForwardPass, state: State) -> Tensor:
+            return seen.with_logits(seen.logits / 2)
+
+    net, x = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4)), torch.randn(3, 4)
+    adapted = tent.adapt(net, Halves())
+    assert torch.allclose(adapted(x), net(x) / 2)
+    with pytest.raises(ValueError, match="Halves answers by more than the model"):
+        adapted.baked([x])
+
+
+def test_a_delta_with_a_memory_is_for_its_own_method() -> None:
+    class Counts(tent.Tent):
+        def loss(self, seen: ForwardPass, state: State) -> Tensor:
+            state.tensors["count"] = state.tensors.get("count", torch.zeros(())) + 1
+            return super().loss(seen, state)
+
+    model = made("conv")
+    adapted = tent.adapt(model, Counts())
+    adapted(batches(1)[0])
+    with pytest.raises(ValueError, match=r"what Counts\(objective=entropy\) remembers, and this is Tent"):
+        tent.adapt(model).load_delta(adapted.delta())
+    other = tent.adapt(model, Counts())
+    other.load_delta(adapted.delta())
+    assert float(other.state.tensors["count"]) == 1

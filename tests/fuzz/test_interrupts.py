@@ -4,7 +4,6 @@ import os
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -67,7 +66,7 @@ def equal(one: dict[str, torch.Tensor], two: dict[str, torch.Tensor]) -> bool:
 @pytest.mark.parametrize("name", SETTINGS)
 def test_an_interrupt_leaves_the_state_of_before_or_of_after(name: str) -> None:
     method, options = SETTINGS[name]
-    first, second, third = batches(3)
+    first, second, third = batches(3, size=64)  # long enough to be interrupted
 
     def fresh() -> tent.Adapted:
         adapted = tent.adapt(made("residual").train(), method, **options)
@@ -82,19 +81,18 @@ def test_an_interrupt_leaves_the_state_of_before_or_of_after(name: str) -> None:
     for twin in (undone, done):
         twin(third)
         next_states.append(everything(twin))
-    generator = torch.Generator().manual_seed(POINTS)
-    points, came = (torch.rand(POINTS, generator=generator) * 1.2 * total + 1e-6).tolist(), 0
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for point in points:
-            adapted = fresh()
-            photograph = Photograph(adapted.source)
-            came += run_until(lambda: adapted(second), point)  # noqa: B023
-            assert _get_current_function_mode_stack() == [], point
-            photograph.check()
-            assert all(param.grad is None for param in adapted.parameters()), point
-            now = everything(adapted)
-            assert adapted.episodic or equal(now, before) or equal(now, after), point
-            adapted(third)
-            assert any(equal(everything(adapted), state) for state in next_states), point
+    generator, came = torch.Generator().manual_seed(POINTS), 0
+    for _ in range(20 * POINTS):  # some come too late
+        if came == POINTS:
+            break
+        adapted, point = fresh(), float(torch.rand((), generator=generator)) * total
+        photograph = Photograph(adapted.source)
+        came += run_until(lambda: adapted(second), point)  # noqa: B023
+        assert _get_current_function_mode_stack() == [], point
+        photograph.check()
+        assert all(param.grad is None for param in adapted.parameters()), point
+        now = everything(adapted)
+        assert adapted.episodic or equal(now, before) or equal(now, after), point
+        adapted(third)
+        assert any(equal(everything(adapted), state) for state in next_states), point
     assert came

@@ -81,7 +81,11 @@ class Watchers:
     def add(self, callback: Callable[[Update], None]) -> Callable[[], None]:
         """Call back from now on; return the function that ends it."""
         self.callbacks.append(callback)
-        return lambda: self.callbacks.remove(callback)
+
+        def end() -> None:
+            self.callbacks = [each for each in self.callbacks if each is not callback]
+
+        return end
 
     def tell(self, state: State, batch: Inputs, answer: Any, before: Counts, seconds: float) -> None:
         """Tell of a batch that was just answered, given the counts before; nothing is computed where nobody watches."""

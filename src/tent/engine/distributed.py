@@ -25,9 +25,9 @@ def pool_moments(mean: Tensor, var: Tensor, count: int, group: Any) -> tuple[Ten
 
     sums = torch.cat([mean * count, (var + mean * mean) * count, mean.new_tensor([float(count)])])
     sums = all_reduce(sums, group=group)  # type: ignore[no-untyped-call]
-    channels, total = len(mean), sums[-1].detach()
+    channels, total = len(mean), sums[-1].detach().clamp_min(1)  # all of them may be empty
     mean, square = sums[:channels] / total, sums[channels:-1] / total
-    return mean, (square - mean * mean).clamp_min(0), int(total.item())
+    return mean, (square - mean * mean).clamp_min(0), int(sums[-1].item())
 
 
 def rank(group: Any) -> int:

@@ -1,7 +1,7 @@
 """A batch's way: run it, take the method's step, answer; a bad batch is answered and never updated on."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -51,7 +51,7 @@ class Engine:
         state, before = self.state, dict(self.state.tensors)
         try:
             with torch.enable_grad():
-                self.method.prepare(state, (state.run(batch, grad=bool(state.params)) for batch in batches))
+                self.method.prepare(state, self._source_passes(batches))
             changed = {name: tensor for name, tensor in state.tensors.items() if tensor is not before.get(name)}
         except BaseException:
             state.tensors = before
@@ -59,6 +59,14 @@ class Engine:
         finally:
             state.clear_gradients()
         state.setup = replace(state.setup, prepared={**(state.setup.prepared or {}), **changed})
+
+    def _source_passes(self, batches: Iterable[Inputs]) -> Iterator[ForwardPass]:
+        count = 0
+        for count, batch in enumerate(batches, 1):  # noqa: B007
+            self.state.clear_gradients()  # the graph of the one before
+            yield self.state.run(batch, grad=bool(self.state.params))
+        if not count:
+            raise ValueError("prepare was given no batches")
 
     def answer(self, batch: Inputs) -> Any:
         """Answer a batch at the state of now, without an update."""
@@ -119,6 +127,7 @@ class Engine:
                 seen.output  # noqa: B018 (the pass is made here)
             answer = self._answer(seen) if answers else None
             moments = self._remember(seen) if seen.ran or answers else state.moments
+            resets = state.counts.resets
             try:
                 with torch.enable_grad():
                     method.step(seen, state)
@@ -127,7 +136,8 @@ class Engine:
                     raise
                 retry()
                 continue  # at a smaller scale, which has an end
-            state.moments, state.step = moments, state.step + 1
+            if state.counts.resets == resets:  # else the method has reset, and this is the state to begin with
+                state.moments, state.step = moments, state.step + 1
             return seen, answer
 
     def _answer(self, seen: ForwardPass) -> Any:

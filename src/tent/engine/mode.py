@@ -12,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 from tent.engine import distributed
 from tent.engine.private import FUNCTIONS, Buffers, batch_norm, exported_operation, fixed
-from tent.norm import NormLayer, Stats
+from tent.norm import NormLayer, Source, Stats
 
 
 class Moments(NamedTuple):
@@ -131,14 +131,14 @@ class Mode(TorchFunctionMode):
         x = call.input
         count = x.numel() // max(x.shape[1], 1) if across else x[0, 0].numel() if len(x) else 0
         share: float | Tensor = 1.0
-        if call.running_mean is not None and not count:
+        group = context.groups.get(name) if across else None
+        if call.running_mean is not None and not count and group is None:
             share = 0.0  # an empty batch has no statistics
         elif call.running_mean is not None and not call.own:
             share = context.stats.share(NormLayer(name, call.running_mean, call.running_var, not across), x)
         whole = isinstance(share, float | int) and share == 1.0
         if count == 1 and (whole or (isinstance(share, Tensor) and bool((share == 1).any()))):
             raise ValueError(_explain_single_value(name, x, across))
-        group = context.groups.get(name) if across else None
         if not whole or group is not None:
             return self._blend(call, name, share, across, group)
         if context.observe and across and count:
@@ -155,10 +155,12 @@ class Mode(TorchFunctionMode):
         prior = prior or context.remembered.get(name)
         mean, var = (prior.mean, prior.var) if prior else (call.running_mean, call.running_var)
         count, uses_batch = 0, isinstance(share, Tensor) or share > 0.0
-        if uses_batch:
+        pools = group is not None and (context.stats != Source() or call.own)  # a choice that all ranks share
+        if uses_batch or pools:
             own = _moments(call.input, across)
             if group is not None:
                 own = Moments(*distributed.pool_moments(own.mean, own.var, own.values, group))
+            share = share if own.values else 0.0
             mean, var, count = _mix(mean, own.mean, share), _mix(var, own.var, share), own.values
         if mean is None or var is None:
             raise ValueError(f"the batch norm {name or 'in use'} has no statistics for an empty batch; pass a sample")
@@ -204,6 +206,8 @@ def _whole(call: Call, across: bool) -> Tensor:
 def _moments(x: Tensor, across: bool) -> Moments:
     axes = [axis for axis in range(x.dim()) if axis > 1 or (axis == 0 and across)]
     x = x.float() if x.itemsize < 4 else x
+    if not x.numel():
+        return Moments(x.new_zeros(x.shape[1]), x.new_zeros(x.shape[1]), 0)
     var, mean = torch.var_mean(x, axes, correction=0)  # (channels,) or, for an instance norm, (n, channels)
     return Moments(mean, var, x.numel() // mean.numel())
 

@@ -58,8 +58,11 @@ class State:
                 dtype = torch.promote_types(own.dtype, torch.float32)
                 state.params[name] = own.detach().to(dtype, copy=True)
             state.tensors.update(setup.prepared or {})
+            ours = dict(state.params)
             setup.method.start(state)
-            state.params = {name: param.detach().requires_grad_() for name, param in state.params.items()}
+            for name, param in state.params.items():  # what a method adds may be the source's own, and will move
+                own_copy = param if param is ours.get(name) else param.detach().clone()
+                state.params[name] = own_copy.requires_grad_()
             state.optimizer = setup.make_optimizer(state.params) if state.params else None
         return state
 
@@ -144,8 +147,10 @@ class State:
     def backward(self, loss: Tensor) -> None:
         """Leave the loss's gradients at the parameters, or raise and leave none."""
         params = list(self.params.values())
+        if loss.numel() != 1:
+            raise ValueError(f"the loss has shape {tuple(loss.shape)}; return a scalar, such as loss.mean()")
         if not loss.requires_grad:
-            raise RuntimeError("the loss does not depend on what adapts; does the model's forward turn gradients off?")
+            raise ValueError("the loss does not depend on what adapts; does the model's forward turn gradients off?")
         try:
             with self._mode():
                 run_backward(loss * self.scale if self.scale != 1.0 else loss, params)
