@@ -1,5 +1,6 @@
 """The function mode that a model is run under: adapted tensors and chosen statistics take their source's place."""
 
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -98,6 +99,13 @@ class Mode(TorchFunctionMode):
         super().__init__()
         self.context = context
 
+    def __exit__(self, *raised: Any) -> None:
+        try:
+            super().__exit__(*raised)  # type: ignore[no-untyped-call]
+        except RuntimeError:  # an interrupt may come while torch has the mode off, and then there is none to end
+            if raised[0] is None:
+                raise
+
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
@@ -187,6 +195,9 @@ def clean_stack() -> Iterator[None]:
     length = _stack_length() if _stack_length else 0
     try:
         yield
+    except KeyboardInterrupt as interrupt:
+        traceback.clear_frames(interrupt.__traceback__)  # torch may have had a mode off, and puts it back when they go
+        raise
     finally:
         while _stack_length and _pop_mode and _stack_length() > length:
             _pop_mode()
