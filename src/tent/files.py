@@ -1,10 +1,14 @@
-"""Files that are whole or not there at all, and places that one process writes to at a time."""
+"""Files that are whole or not there at all, places that one process writes to at a time, and users' Python files."""
 
+import hashlib
+import importlib.util
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 from filelock import FileLock, Timeout
 
@@ -47,6 +51,35 @@ def lock(path: Path, busy: str) -> Iterator[None]:
         yield
     finally:
         held.release()
+
+
+def load_python_file(path: str) -> ModuleType:
+    """Return a user's Python file as a module; whatever fails in it is an ImportError of one line."""
+    file = Path(os.path.expanduser(path))  # which leaves an unknown ~name as it is
+    if not file.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    name = f"tent_user_{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:16]}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path}: Python cannot load it")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # for dataclasses and pickles, which look their module up
+    try:
+        with blame(path):
+            spec.loader.exec_module(module)
+    except ImportError:
+        del sys.modules[name]
+        raise
+    return module
+
+
+@contextmanager
+def blame(culprit: str) -> Iterator[None]:
+    """Turn whatever a user's code raises into an ImportError that names the code and the error."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        raise ImportError(f"{culprit}: {type(error).__name__}: {error}") from error
 
 
 def _unused(path: Path) -> Path:

@@ -43,6 +43,9 @@ def fixed():
 def two():
     return net(2)
 
+def unknown():
+    return missing
+
 class TwoHeads(nn.Module):
     shared = ("trunk",)
 
@@ -207,6 +210,8 @@ def test_a_run_goes_on_from_a_delta_and_is_baked(folder: Path) -> None:
         (["nets.py:net", "broken"], "0.png"),
         (["nets.py:two", "x.npy,y.npy"], "has 4 classes, but nets.py:two answers with 2"),
         (["nets.py:fixed", "x.npy"], "nets.py:fixed fails on an image of npy x.npy, 3x16x16: "),
+        (["nets.py:unknown", "x.npy"], "nets.py:unknown: NameError: name 'missing' is not defined"),
+        (["wrong.py:net", "x.npy"], "wrong.py: SyntaxError: "),
         (["nets.py:net", "x.npy", "--method", "wrong.py:Mine"], "wrong.py: SyntaxError: "),
         (["nets.py:net", "x.npy", "--method", "magic"], "no method 'magic'; there are source, bn, pl, tent"),
         (["nets.py:net", "x.npy", "--method", "pl:x"], "'x' is not a number"),
