@@ -26,8 +26,7 @@ def atomic_write(path: str | os.PathLike[str], partial: Path | None = None) -> I
         partial: the name to hand out; one that no other process has, unless given.
     """
     path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path}: its folder does not exist; create it first")
+    check_file(path)
     partial = partial or _unused(path)
     try:
         yield partial
@@ -36,6 +35,23 @@ def atomic_write(path: str | os.PathLike[str], partial: Path | None = None) -> I
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def check_file(path: Path) -> None:
+    """Say so if no file can be written under this name."""
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(f"{path}: its folder does not exist; create it first")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: is a folder; name a file")
+
+
+def check_folder(path: Path) -> None:
+    """Say so if files cannot be written to this folder, which need not exist yet."""
+    there = next(each for each in (path, *path.parents) if each.exists())
+    if not there.is_dir():
+        raise NotADirectoryError(f"{there}: is a file; name a folder to write to")
+    if not os.access(there, os.W_OK):
+        raise PermissionError(f"{path}: may not be written to")
 
 
 @contextmanager
