@@ -290,6 +290,13 @@ def test_a_folder_that_may_not_be_written_to(folder: Path, monkeypatch: pytest.M
     assert (ran.returncode, ran.stderr) == (2, "tent: results/today: may not be written to\n")
 
 
+def test_model_and_images_go_to_the_best_device(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tent.apps.adapt.best_device", lambda: torch.device("meta"))  # which every machine has
+    ran = tent(folder, "adapt", "nets.py:net", "x.npy")
+    assert ran.returncode == 2
+    assert "cannot be called on meta tensors" in ran.stderr  # it has no numbers, so that the first check ends there
+
+
 def test_a_killed_run_leaves_nothing_that_looks_whole(folder: Path) -> None:
     process = subprocess.Popen(
         command("nets.py:slow", "x.npy", "--batch", "4"), cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL

@@ -17,7 +17,8 @@ from tent.data.order import Order, Stored
 from tent.data.sets.images import Images
 from tent.data.stream import Batch
 from tent.engine.structures import call_inputs, find_logits
-from tent.evaluate import Track, evaluate, protocol
+from tent.environment import best_device
+from tent.evaluate import Track, evaluate, model_device, protocol
 from tent.files import atomic_write, check_folder
 from tent.method import Answers, Method
 from tent.methods import Source
@@ -63,6 +64,7 @@ class Job:
     def run(self, track: Track) -> dict[str, Any]:
         """Adapt, write everything, the summary last, and return it: a folder with a summary is whole."""
         entry = zoo.load(self.model, self.weights)
+        entry.model.to(best_device())
         stream, adapted = self.stream(entry), self.adapted(entry)
         when: dict[str, Any] = {"offline": True, "epochs": self.epochs} if self.epochs else {}
         record = record_run(entry, adapted, stream, track, when)
@@ -118,7 +120,7 @@ def record_run(entry: Entry, adapted: Adapted, stream: Stream, track: Track, whe
 
 def _check_fit(entry: Entry, stream: Stream) -> None:
     """Say so if a model cannot answer on one image of the stream, before it learns from any."""
-    batch = next(iter(stream.first(1)))
+    batch = next(iter(stream.first(1))).to(model_device(entry.model))
     try:
         classes = _answer(adapt(entry.model, Source(), lean=False), batch).shape[1]  # torch's own words for what fails
     except RuntimeError as error:

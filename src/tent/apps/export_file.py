@@ -9,6 +9,7 @@ import torch
 
 from tent.adapted import Adapted
 from tent.data.stream import Stream
+from tent.evaluate import model_device
 from tent.files import atomic_write, check_file
 
 BATCHES = 20  # enough to pool statistics from; more would change little
@@ -27,7 +28,8 @@ def export_format(path: Path) -> str:
 
 def export_baked(adapted: Adapted, stream: Stream, path: Path) -> None:
     """Fold in the statistics of the stream's first batches, and export for batches of any size."""
-    model = adapted.baked(itertools.islice(stream, BATCHES))
+    device = model_device(adapted.source)
+    model = adapted.baked(batch.to(device) for batch in itertools.islice(stream, BATCHES)).cpu()  # to run anywhere
     x = next(iter(stream)).inputs
     x = x if len(x) > 1 else torch.cat([x, x])  # one image would make the size of a batch a constant
     n = torch.export.Dim("batch", min=1)

@@ -45,6 +45,10 @@ class Batch(NamedTuple):
     labels: Any | None
     domain: str
 
+    def to(self, device: torch.device) -> "Batch":
+        """Return it with its inputs on a device; labels stay where they are."""
+        return self._replace(inputs=map_tensors(self.inputs, lambda tensor: tensor.to(device)))
+
 
 class Stream:
     """A set in batches, in an order that all methods share; nothing is read before it is asked for.
