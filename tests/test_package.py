@@ -1,5 +1,6 @@
 """The package as a user meets it."""
 
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -33,6 +34,10 @@ main()
     assert ran.stdout.strip() == "True", ran.stderr
     assert ran.stderr.strip() == "tent: the command needs typer; install it with: pip install 'tent-tta[cli]'"
     assert ran.returncode != 0
+
+
+def test_the_command_is_installed_with_what_it_draws_with() -> None:
+    assert re.search(r"^cli = \[.*matplotlib", (SOURCE.parents[1] / "pyproject.toml").read_text(), re.MULTILINE)
 
 
 def test_files_stay_small() -> None:

@@ -11,7 +11,7 @@ from torch import nn
 
 from tent.adapted import Adapted, adapt
 from tent.data.stream import Batch, Stream
-from tent.engine.structures import call_inputs, map_tensors
+from tent.engine.structures import call_inputs
 from tent.environment import now
 from tent.methods import Source
 from tent.tasks.oracle import reveal
@@ -66,7 +66,7 @@ def evaluate(
     """
     adapted = model if isinstance(model, Adapted) else adapt(model, Source(), lean=False)
     _check_options(adapted, epochs, offline, reset)
-    run = _Run(adapted, device or _device(adapted), reset, track or (lambda batches, what, count: batches))
+    run = _Run(adapted, device or model_device(adapted.source), reset, track or (lambda batches, what, count: batches))
     before, known = asdict(adapted.state.counts), recall(adapted) if recall and offline else None
     run.seconds, passes = known or 0.0, epochs if offline else epochs - 1
     for i in range(passes if known is None else 0):
@@ -95,12 +95,12 @@ class _Run:
 
     def learn(self, stream: Stream, what: str) -> None:
         for batch in self.track(stream, what, len(stream)):
-            self._call(batch, partial(self.adapted.fit, [self._place(batch)]))
+            self._call(batch, partial(self.adapted.fit, [batch.to(self.device)]))
 
     def answer(self, stream: Stream, tally: Tally | None, on_batch: OnBatch | None, learns: bool) -> None:
         batches = self.track(stream, "adapting" if learns else "answering", len(stream))
         for number, batch in enumerate(batches):
-            placed = self._place(batch)
+            placed = batch.to(self.device)
             inputs = call_inputs(placed.inputs)
             with nullcontext() if learns else self.adapted.paused():
                 output = self._call(placed, partial(self.adapted, *inputs[0], **inputs[1]), learns)
@@ -127,8 +127,10 @@ class _Run:
             self.adapted.reset()
         self.domain = domain
 
-    def _place(self, batch: Batch) -> Batch:
-        return batch._replace(inputs=map_tensors(batch.inputs, lambda tensor: tensor.to(self.device)))
+
+def model_device(model: nn.Module) -> torch.device:
+    """Return where a model's parameters are; the CPU if it has none."""
+    return next((param.device for param in model.parameters()), torch.device("cpu"))
 
 
 def protocol(
@@ -196,7 +198,3 @@ def _check_options(adapted: Adapted, epochs: int, offline: bool, reset: str) -> 
         raise ValueError(f"reset {reset!r} with offline: all of the stream is learnt from before anything is answered")
     if adapted.episodic and (offline or epochs > 1):
         raise ValueError("an episodic adaptation forgets every batch; give it one pass, online")
-
-
-def _device(adapted: Adapted) -> torch.device:
-    return next((param.device for param in adapted.source.parameters()), torch.device("cpu"))

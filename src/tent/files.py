@@ -1,10 +1,14 @@
-"""Files that are whole or not there at all, and places that one process writes to at a time."""
+"""Files that are whole or not there at all, places that one process writes to at a time, and users' Python files."""
 
+import hashlib
+import importlib.util
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 from filelock import FileLock, Timeout
 
@@ -22,8 +26,7 @@ def atomic_write(path: str | os.PathLike[str], partial: Path | None = None) -> I
         partial: the name to hand out; one that no other process has, unless given.
     """
     path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path}: its folder does not exist; create it first")
+    check_file(path)
     partial = partial or _unused(path)
     try:
         yield partial
@@ -32,6 +35,23 @@ def atomic_write(path: str | os.PathLike[str], partial: Path | None = None) -> I
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def check_file(path: Path) -> None:
+    """Say so if no file can be written under this name."""
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(f"{path}: its folder does not exist; create it first")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: is a folder; name a file")
+
+
+def check_folder(path: Path) -> None:
+    """Say so if files cannot be written to this folder, which need not exist yet."""
+    there = next(each for each in (path, *path.parents) if each.exists())
+    if not there.is_dir():
+        raise NotADirectoryError(f"{there}: is a file; name a folder to write to")
+    if not os.access(there, os.W_OK):
+        raise PermissionError(f"{path}: may not be written to")
 
 
 @contextmanager
@@ -47,6 +67,35 @@ def lock(path: Path, busy: str) -> Iterator[None]:
         yield
     finally:
         held.release()
+
+
+def load_python_file(path: str) -> ModuleType:
+    """Return a user's Python file as a module; whatever fails in it is an ImportError of one line."""
+    file = Path(os.path.expanduser(path))  # which leaves an unknown ~name as it is
+    if not file.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    name = f"tent_user_{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:16]}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path}: Python cannot load it")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # for dataclasses and pickles, which look their module up
+    try:
+        with blame(path):
+            spec.loader.exec_module(module)
+    except ImportError:
+        del sys.modules[name]
+        raise
+    return module
+
+
+@contextmanager
+def blame(culprit: str) -> Iterator[None]:
+    """Turn whatever a user's code raises into an ImportError that names the code and the error."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        raise ImportError(f"{culprit}: {type(error).__name__}: {error}") from error
 
 
 def _unused(path: Path) -> Path:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tent.files import atomic_write
+from tent.files import atomic_write, check_file
 
 
 def pyplot() -> Any:
@@ -19,6 +19,14 @@ def pyplot() -> Any:
     import matplotlib.pyplot
 
     return matplotlib.pyplot
+
+
+def check_picture(path: Path) -> None:
+    """Say so if no picture can be drawn to this file."""
+    check_file(path)
+    formats = pyplot().Figure().canvas.get_supported_filetypes()
+    if path.suffix[1:] not in ("", *formats):
+        raise ValueError(f"{path}: pictures are written as {', '.join(formats)}, not as {path.suffix}")
 
 
 def save(figure: Any, path: Path) -> None:

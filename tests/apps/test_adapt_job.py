@@ -43,6 +43,9 @@ def fixed():
 def two():
     return net(2)
 
+def unknown():
+    return missing
+
 class TwoHeads(nn.Module):
     shared = ("trunk",)
 
@@ -76,6 +79,11 @@ class Sharpen(tent.Method):
 
     def loss(self, seen, state):
         return self.strength * tent.losses.entropy(seen.logits).mean()
+
+
+class Answers(tent.Method):
+    def answer(self, seen, state):
+        return seen.output
 """
 
 
@@ -207,6 +215,8 @@ def test_a_run_goes_on_from_a_delta_and_is_baked(folder: Path) -> None:
         (["nets.py:net", "broken"], "0.png"),
         (["nets.py:two", "x.npy,y.npy"], "has 4 classes, but nets.py:two answers with 2"),
         (["nets.py:fixed", "x.npy"], "nets.py:fixed fails on an image of npy x.npy, 3x16x16: "),
+        (["nets.py:unknown", "x.npy"], "nets.py:unknown: NameError: name 'missing' is not defined"),
+        (["wrong.py:net", "x.npy"], "wrong.py: SyntaxError: "),
         (["nets.py:net", "x.npy", "--method", "wrong.py:Mine"], "wrong.py: SyntaxError: "),
         (["nets.py:net", "x.npy", "--method", "magic"], "no method 'magic'; there are source, bn, pl, tent"),
         (["nets.py:net", "x.npy", "--method", "pl:x"], "'x' is not a number"),
@@ -240,6 +250,51 @@ def test_bad_input_is_one_line_and_writes_nothing(folder: Path, arguments: list[
     assert len(said) == 1
     assert message in said[0]
     assert not (folder / "adapted").exists()
+
+
+@pytest.mark.parametrize(
+    ("lacking", "options", "message"),
+    [
+        ("matplotlib", [], "plots need matplotlib: pip install 'tent-tta[bench]'"),
+        ("pyarrow", ["--table", "parquet"], "Parquet needs pyarrow: pip install 'tent-tta[parquet]', or use csv"),
+        ("onnx", ["--bake", "x.onnx"], "ONNX needs onnx: pip install 'tent-tta[export]', or use .pt2"),
+        ("onnxscript", ["--bake", "x.onnx"], "ONNX needs onnxscript: pip install 'tent-tta[export]', or use .pt2"),
+    ],
+)
+def test_what_is_not_installed_is_said_before_the_work(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, lacking: str, options: list[str], message: str
+) -> None:
+    monkeypatch.setitem(sys.modules, lacking, None)
+    ran = tent(folder, "adapt", "no-model", "x.npy", *options)  # which would be said first, were it loaded first
+    assert (ran.returncode, ran.stderr) == (2, f"tent: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--out", "x.npy"], "x.npy: is a file; name a folder to write to"),
+        (["--out", "x.npy/deeper"], "x.npy: is a file; name a folder to write to"),
+        (["--bake", "folder.pt2"], "folder.pt2: is a folder; name a file"),
+        (["--bake", "x.pt2", "--method", "own.py:Answers"], "Answers() answers by itself, which no baked model can"),
+    ],
+)
+def test_what_cannot_be_written_is_said_before_the_work(folder: Path, options: list[str], message: str) -> None:
+    (folder / "folder.pt2").mkdir()
+    ran = tent(folder, "adapt", "no-model", "x.npy", *options)
+    assert (ran.returncode, ran.stderr) == (2, f"tent: {message}\n")
+
+
+def test_a_folder_that_may_not_be_written_to(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    ran = tent(folder, "adapt", "no-model", "x.npy", "--out", "results/today")
+    assert (ran.returncode, ran.stderr) == (2, "tent: results/today: may not be written to\n")
+
+
+def test_model_and_images_go_to_the_best_device(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tent.apps.adapt.best_device", lambda: torch.device("meta"))  # which every machine has
+    ran = tent(folder, "adapt", "nets.py:net", "x.npy")
+    assert ran.returncode == 2
+    assert "cannot be called on meta tensors" in ran.stderr  # it has no numbers, so that the first check ends there
 
 
 def test_a_killed_run_leaves_nothing_that_looks_whole(folder: Path) -> None:

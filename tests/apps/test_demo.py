@@ -1,5 +1,6 @@
 """The demo is the real run: shipped weights, shipped images, corruptions made on the spot."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,27 @@ def test_the_command_says_where_its_picture_cannot_go(tmp_path: Path) -> None:
     ran = tent(tmp_path, "demo", "--out", "no/where.png")
     assert ran.returncode == 2
     assert ran.stderr.strip() == "tent: no/where.png: its folder does not exist; create it first"
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        (".", ".: is a folder; name a file"),
+        ("demo.xyz", "demo.xyz: pictures are written as "),
+    ],
+)
+def test_the_command_says_so_before_the_work(tmp_path: Path, out: str, message: str) -> None:
+    ran = tent(tmp_path, "demo", "--out", out)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith(f"tent: {message}")
+    assert len(ran.stderr.splitlines()) == 1
+
+
+def test_without_matplotlib_the_command_does_not_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr("tent.apps.demo.demo", lambda *arguments: pytest.fail("it began"))
+    ran = tent(tmp_path, "demo")
+    assert (ran.returncode, ran.stderr) == (2, "tent: plots need matplotlib: pip install 'tent-tta[bench]'\n")
 
 
 def test_the_five_are_of_the_fifteen() -> None:

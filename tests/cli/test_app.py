@@ -15,6 +15,15 @@ def net():
 
 def number():
     return 3
+
+def unknown():
+    return missing
+
+def library():
+    import no_such_library
+
+def end():
+    raise SystemExit(0)
 """
 
 
@@ -31,6 +40,8 @@ def test_help_names_every_command(tmp_path: Path) -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "nets.py").write_text(FACTORY)
+    (tmp_path / "broken.py").write_text("import torch\n\nlayers = torhc.nn\n")
+    (tmp_path / "script.py").write_text("raise SystemExit('usage: script')\n")
     (tmp_path / "bad.safetensors").write_bytes(b"not a safetensors file")
     return tmp_path
 
@@ -52,6 +63,12 @@ def test_doctor_reads_a_factory(folder: Path) -> None:
         (["gone.py:net"], "gone.py: there is no such file"),
         (["nets.py:other"], "has no function 'other'"),
         (["nets.py:number"], "returned a int, not a torch.nn.Module"),
+        (["nets.py:unknown"], "nets.py:unknown: NameError: name 'missing' is not defined"),
+        (["nets.py:library"], "nets.py:library: ModuleNotFoundError: No module named 'no_such_library'"),
+        (["nets.py:end"], "nets.py:end: SystemExit: 0"),
+        (["broken.py:net"], "broken.py: NameError: name 'torhc' is not defined"),
+        (["script.py:net"], "script.py: SystemExit: usage: script"),
+        (["~no_such_user/nets.py:net"], "nets.py: there is no such file"),
         (["nets.py:net", "--input", "a,b"], "--input takes a shape such as 8,3,224,224"),
         (["nets.py:net", "--weights", "gone.pt"], "gone.pt: there is no such file of weights"),
         (["nets.py:net", "--weights", "bad.safetensors"], "bad.safetensors: not a whole file of weights"),

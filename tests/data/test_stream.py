@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tent.data import Preprocess, Stream
 from tent.data.order import Shuffled, Stored
 from tent.data.sets.arrays import ArrayImages
+from tent.data.stream import Batch
 
 
 def numbered(n: int, name: str = "set", first: int = 0, classes: int = 1000, labelled: bool = True) -> ArrayImages:
@@ -228,3 +229,8 @@ def test_the_caller_may_write_to_a_batch():
     x.zero_()
     y.fill_(7)
     assert seen(stream) == [[0, 1, 2, 3]]
+
+
+def test_a_batch_goes_to_a_device_without_its_labels() -> None:
+    batch = Batch({"x": torch.zeros(2)}, torch.zeros(2), "noise").to(torch.device("meta"))
+    assert (batch.inputs["x"].device.type, batch.labels.device.type, batch.domain) == ("meta", "cpu", "noise")

@@ -93,6 +93,14 @@ def test_a_factory_of_ones_own_with_weights(factory: str, tmp_path: Path) -> Non
         assert entry.weights == file
 
 
+def test_a_factory_in_the_home_folder_may_use_dataclasses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = "@dataclass\nclass Options:\n    classes: ClassVar[int] = 3\n\n"
+    head = "from __future__ import annotations\nfrom dataclasses import dataclass\nfrom typing import ClassVar\n\n"
+    (tmp_path / "nets.py").write_text(head + options + FACTORY.replace("3", "Options().classes"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert zoo.load("~/nets.py:net").model(torch.zeros(1, 3, 32, 32)).shape == (1, 3)
+
+
 class Evil:
     def __reduce__(self):  # type: ignore[no-untyped-def]
         return (pytest.fail, ("a pickle was run",))

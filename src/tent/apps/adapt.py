@@ -10,20 +10,22 @@ from torch import Tensor
 
 from tent.adapted import Adapted, adapt
 from tent.apps.export_file import export_baked, export_format
-from tent.apps.record import FORMATS, Record
+from tent.apps.record import Record, check_format
 from tent.apps.run_plot import draw_run
 from tent.data import Stream, load
 from tent.data.order import Order, Stored
 from tent.data.sets.images import Images
 from tent.data.stream import Batch
 from tent.engine.structures import call_inputs, find_logits
-from tent.evaluate import Track, evaluate, protocol
-from tent.files import atomic_write
+from tent.environment import best_device
+from tent.evaluate import Track, evaluate, model_device, protocol
+from tent.files import atomic_write, check_folder
 from tent.method import Answers, Method
 from tent.methods import Source
 from tent.models import zoo
 from tent.models.entry import Entry
 from tent.norm import Stats
+from tent.plotting import pyplot
 
 
 @dataclass(frozen=True)
@@ -49,16 +51,20 @@ class Job:
     table: str = "csv"
 
     def __post_init__(self) -> None:
-        if self.table not in FORMATS:
-            raise ValueError(f"predictions are written as {' or '.join(FORMATS)}, not as {self.table!r}")
         if self.epochs and self.episodic:
             raise ValueError("epochs and episodic exclude each other: learn from all images first, or from each alone")
+        check_format(self.table)
+        check_folder(self.out)
+        pyplot()  # which the run ends with
         if self.bake:
             export_format(self.bake)
+        if self.bake and type(self.method).answer is not Method.answer:
+            raise ValueError(f"{self.method!r} answers by itself, which no baked model can")
 
     def run(self, track: Track) -> dict[str, Any]:
         """Adapt, write everything, the summary last, and return it: a folder with a summary is whole."""
         entry = zoo.load(self.model, self.weights)
+        entry.model.to(best_device())
         stream, adapted = self.stream(entry), self.adapted(entry)
         when: dict[str, Any] = {"offline": True, "epochs": self.epochs} if self.epochs else {}
         record = record_run(entry, adapted, stream, track, when)
@@ -114,7 +120,7 @@ def record_run(entry: Entry, adapted: Adapted, stream: Stream, track: Track, whe
 
 def _check_fit(entry: Entry, stream: Stream) -> None:
     """Say so if a model cannot answer on one image of the stream, before it learns from any."""
-    batch = next(iter(stream.first(1)))
+    batch = next(iter(stream.first(1))).to(model_device(entry.model))
     try:
         classes = _answer(adapt(entry.model, Source(), lean=False), batch).shape[1]  # torch's own words for what fails
     except RuntimeError as error:

@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,14 @@ from tent.losses import confidence, entropy
 
 FORMATS = ("csv", "parquet")
 COLUMNS = ("file", "class", "name", "confidence", "entropy", "class_before", "label")
+
+
+def check_format(table: str) -> None:
+    """Say so if a table cannot be written in this format."""
+    if table not in FORMATS:
+        raise ValueError(f"predictions are written as {' or '.join(FORMATS)}, not as {table!r}")
+    if table == "parquet" and find_spec("pyarrow") is None:
+        raise ModuleNotFoundError("Parquet needs pyarrow: pip install 'tent-tta[parquet]', or use csv")
 
 
 @dataclass
@@ -97,11 +106,9 @@ class Record:
             yield stream.where(i), answer, name, f"{sure[i]:.6f}", f"{spread[i]:.6f}", int(before[i]), label
 
     def _write_parquet(self, stream: Stream, path: Path) -> None:
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ModuleNotFoundError as missing:
-            raise ModuleNotFoundError("Parquet needs pyarrow: pip install 'tent-tta[parquet]', or use csv") from missing
+        import pyarrow
+        import pyarrow.parquet
+
         columns = dict(zip(COLUMNS, map(list, zip(*self._rows(stream), strict=True)), strict=True))
         for name in ("confidence", "entropy"):
             columns[name] = [float(value) for value in columns[name]]

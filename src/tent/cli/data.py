@@ -14,7 +14,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     from tent.data.sets.published import Progress as Report
 
-# the data room, and torch with it, is only imported by a command that is run: help stays quick
+# each command imports the part of the data room that it needs when it is run
 app = typer.Typer(help="List, fetch and make sets of images.", no_args_is_help=False)
 Root = Annotated[Path | None, typer.Option(help="The folder that holds the sets, instead of TENT_DATA.")]
 

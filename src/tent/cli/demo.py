@@ -19,9 +19,9 @@ def demo(
     from tent.apps.demo import METHODS, corruption_types
     from tent.apps.demo import demo as run
     from tent.apps.poster import draw_poster
+    from tent.plotting import check_picture
 
-    if not out.absolute().parent.is_dir():
-        raise FileNotFoundError(f"{out}: its folder does not exist; create it first")
+    check_picture(out)
     found = run(track, seed, corruption_types(every))
     table = Table("error (%)", *METHODS, caption=found.protocol)
     for kind in found.types:

@@ -45,6 +45,10 @@ class Batch(NamedTuple):
     labels: Any | None
     domain: str
 
+    def to(self, device: torch.device) -> "Batch":
+        """Return it with its inputs on a device; labels stay where they are."""
+        return self._replace(inputs=map_tensors(self.inputs, lambda tensor: tensor.to(device)))
+
 
 class Stream:
     """A set in batches, in an order that all methods share; nothing is read before it is asked for.
@@ -131,8 +135,7 @@ class Stream:
         """Return the stream's first n samples, in the same batches."""
         if not 1 <= n <= self.total:
             raise ValueError(f"the first {n:,} of {self.total:,} images: choose from 1 to {self.total:,}")
-        ends = np.unique(np.minimum(self._ends, n))
-        cut = _copy(self, self._source[:n], self._index[:n], ends)
+        cut = _copy(self, self._source[:n], self._index[:n], np.unique(np.minimum(self._ends, n)))
         cut.protocol = f"the first {n:,} of [{self.protocol}]"
         return cut
 
@@ -154,8 +157,7 @@ class Stream:
         """
         joined = _join(streams)
         size, turns = batch_size or streams[0].batch_size, Shuffled(seed).permutation(joined.total)
-        ends = _ends(joined.total, size)
-        mixture = _copy(joined, joined._source[turns], joined._index[turns], ends)
+        mixture = _copy(joined, joined._source[turns], joined._index[turns], _ends(joined.total, size))
         mixture._sources = tuple(source._replace(mixed=True) for source in joined._sources)
         mixture.name = " with ".join(stream.name for stream in streams)
         mixture.order_words = f"{len(streams)} domains mixed, shuffled by seed {seed}"
@@ -184,8 +186,7 @@ class Stream:
             return _merge([inputs for inputs, _ in parts], back), _merge([labels for _, labels in parts], back)
         except RuntimeError:
             sizes = {tuple(t.shape[1:]) for inputs, _ in parts for t in list_tensors(inputs)}
-            text = f"{self.name}: one batch has images of {sizes}; preprocess all streams to one size"
-            raise ValueError(text) from None
+            raise ValueError(f"{self.name}: one batch has images of {sizes}; preprocess all to one size") from None
 
 
 def _merge(parts: Sequence[Any], back: torch.Tensor) -> Any:

@@ -12,7 +12,7 @@ from tent.select import norm_affine
 
 @dataclass(frozen=True, repr=False)
 class PL(Method):
-    """Move γ and β to the model's own labels wherever it is more confident than `threshold`."""
+    """Move γ and β to the model's own labels wherever its confidence is `threshold` or more."""
 
     threshold: float = 0.9
 

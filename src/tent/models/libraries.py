@@ -1,7 +1,6 @@
 """Other people's models: timm, torchvision, Hugging Face, and a function in a file of one's own."""
 
 import importlib
-import importlib.util
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import Any
 from torch import nn
 
 from tent.data.preprocess import Preprocess
+from tent.files import blame, load_python_file
 from tent.models.entry import Entry
 
 
@@ -71,21 +71,14 @@ def load_hugging_face(name: str, pretrained: bool) -> Entry:
 
 def load_factory(file: str, factory: str) -> Entry:
     """Return what a function without arguments in a Python file makes."""
-    path = Path(file)
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise ValueError(f"{path}: not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    make = getattr(module, factory, None)
+    make = getattr(load_python_file(file), factory, None)
     if not callable(make):
-        raise ValueError(f"{path}: has no function {factory!r}; name it FILE.py:factory")
-    model = make()
+        raise ValueError(f"{file}: has no function {factory!r}; name it FILE.py:factory")
+    with blame(f"{file}:{factory}"):
+        model = make()
     if not isinstance(model, nn.Module):
-        raise ValueError(f"{path}:{factory} returned a {type(model).__name__}, not a torch.nn.Module")
-    return Entry(f"{path.name}:{factory}", model, Preprocess(), None, None, "as the factory made it")
+        raise ValueError(f"{file}:{factory} returned a {type(model).__name__}, not a torch.nn.Module")
+    return Entry(f"{Path(file).name}:{factory}", model, Preprocess(), None, None, "as the factory made it")
 
 
 LIBRARIES: dict[str, Callable[[str, bool], Entry]] = {

@@ -21,8 +21,8 @@ class Shortcut(nn.Module):
         return F.pad(F.avg_pool2d(x, self.stride, ceil_mode=True), (0, 0, 0, 0, 0, self.new))
 
 
-class Block(nn.Module):
-    """A basic block in pre-activation order: norm, relu and convolution, twice."""
+class PreActivation(nn.Module):
+    """Norm, relu and convolution, twice; what goes past them is a subclass's own."""
 
     def __init__(self, channels: int, out_channels: int, stride: int, norm: Norm) -> None:
         super().__init__()
@@ -30,13 +30,23 @@ class Block(nn.Module):
         self.conv1 = nn.Conv2d(channels, out_channels, 3, stride, 1, bias=False)
         self.norm2 = norm(out_channels)
         self.conv2 = nn.Conv2d(out_channels, out_channels, 3, 1, 1, bias=False)
-        same = channels == out_channels and stride == 1
-        self.shortcut = nn.Identity() if same else Shortcut(channels, out_channels, stride)
+        self.same_shape = channels == out_channels and stride == 1
+
+    def convolve(self, active: Tensor) -> Tensor:
+        """Return what the two convolutions make of the activated input."""
+        return self.conv2(F.relu(self.norm2(self.conv1(active))))  # type: ignore[no-any-return]
+
+
+class Block(PreActivation):
+    """A basic block whose input goes past it as it is, pooled where the shape changes."""
+
+    def __init__(self, channels: int, out_channels: int, stride: int, norm: Norm) -> None:
+        super().__init__(channels, out_channels, stride, norm)
+        self.shortcut = nn.Identity() if self.same_shape else Shortcut(channels, out_channels, stride)
 
     def forward(self, x: Tensor) -> Tensor:
         """Add to the input what the two convolutions make of it."""
-        y: Tensor = self.conv2(F.relu(self.norm2(self.conv1(F.relu(self.norm1(x))))))
-        return y + self.shortcut(x)  # type: ignore[no-any-return]
+        return self.convolve(F.relu(self.norm1(x))) + self.shortcut(x)  # type: ignore[no-any-return]
 
 
 class ResNet(nn.Module):

@@ -3,26 +3,20 @@
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tent.models.resnet import Norm, ResNet
+from tent.models.resnet import Norm, PreActivation, ResNet
 
 
-class WideBlock(nn.Module):
-    """Norm, relu and convolution, twice; a projection starts from the activated input, as in Zagoruyko & Komodakis."""
+class WideBlock(PreActivation):
+    """A basic block whose projection starts from the activated input, as in Zagoruyko & Komodakis."""
 
     def __init__(self, channels: int, out_channels: int, stride: int, norm: Norm) -> None:
-        super().__init__()
-        self.norm1 = norm(channels)
-        self.conv1 = nn.Conv2d(channels, out_channels, 3, stride, 1, bias=False)
-        self.norm2 = norm(out_channels)
-        self.conv2 = nn.Conv2d(out_channels, out_channels, 3, 1, 1, bias=False)
-        same = channels == out_channels and stride == 1
-        self.projection = None if same else nn.Conv2d(channels, out_channels, 1, stride, bias=False)
+        super().__init__(channels, out_channels, stride, norm)
+        self.projection = None if self.same_shape else nn.Conv2d(channels, out_channels, 1, stride, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """Add to the input, or to its projection, what the two convolutions make of it."""
         active = F.relu(self.norm1(x))
-        y: Tensor = self.conv2(F.relu(self.norm2(self.conv1(active))))
-        return y + (x if self.projection is None else self.projection(active))
+        return self.convolve(active) + (x if self.projection is None else self.projection(active))
 
 
 def wrn40_2(classes: int = 10, channels: int = 3, norm: Norm = nn.BatchNorm2d) -> ResNet:

@@ -17,7 +17,7 @@ from tent.bench.execute.peak_memory import measure_peak_memory
 from tent.bench.read.training import budget
 from tent.bench.result import Result
 from tent.data.stream import Stream
-from tent.engine.structures import call_inputs, map_tensors
+from tent.engine.structures import call_inputs
 from tent.environment import best_device, provenance
 from tent.evaluate import Evaluation, evaluate, protocol
 from tent.models.entry import Entry
@@ -92,7 +92,7 @@ def _measure_peak(case: Case, model: nn.Module, stream: Stream, device: torch.de
     key = (replace(case, data=bare, fit=None, seed=0, images=size), device)
     if key not in _peaks:
         batch, adapted = next(iter(stream)), build_adapted(case, model)
-        inputs = call_inputs(map_tensors(batch.inputs, lambda tensor: tensor.to(device)))
+        inputs = call_inputs(batch.to(device).inputs)
         revealed = batch.labels if "labels" in adapted.method.needs else None
         with reveal(revealed):
             _peaks[key] = measure_peak_memory(adapted, inputs)
