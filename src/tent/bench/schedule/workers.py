@@ -31,6 +31,7 @@ def attempt(store: Store, job: Job, weights: str | None, since: str) -> Result |
     """
     try:
         with store.lock(job.case):
+            store.set_aside(job.case)
             result = store.get(job.case)
             if result is not None and has_ended(result, job, since):
                 return result
