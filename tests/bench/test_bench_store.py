@@ -183,7 +183,10 @@ def test_a_result_outlives_the_metrics_of_its_time(store: Store) -> None:
         store.put(each)
     results, damaged = open_results(store.folder)
     assert (len(results), damaged) == (2, [])
-    assert not replace(more, metrics={"error": 0.25, "brier": float("nan")}).complete
+    nan = float("nan")
+    assert replace(more, metrics={"error": 0.25, "brier": nan}).complete
+    for metrics in ({"error": nan, "brier": 0.1}, {"brier": 0.1}, {"error": 0.25, "brier": "x"}):
+        assert not replace(more, metrics=metrics).complete
 
 
 def test_bytes_that_are_no_text_are_damage_too(store: Store, lines: list[str]) -> None:
@@ -207,6 +210,20 @@ def test_a_success_takes_the_place_of_a_failure_from_before_the_hashes_were_know
     store.put(replace(RESULT, metrics={}, error="no model 'm'"))
     store.put(replace(RESULT, case=CASE.pin("weights", ("data",))))
     assert [result.error for result in store.all()] == [None]
+
+
+def test_a_metric_that_is_nan_is_left_out_of_the_file(store: Store) -> None:
+    nan, made = float("nan"), result(replace(CASE, task="segmentation"), 0.25)
+    metrics = {"mean_iou": 0.5, "iou_0": 0.5, "iou_1": nan}
+    by_batch, by_domain = {"mean_iou": [0.5, nan]}, {"a": metrics, "b": {"mean_iou": nan}}
+    store.put(replace(made, metrics=metrics, by_batch=by_batch, by_domain=by_domain))
+    read = store.get(made.case)
+    assert read is not None
+    assert read.complete
+    assert read.metrics == {"mean_iou": 0.5, "iou_0": 0.5}
+    assert read.by_batch == {"mean_iou": [0.5, None]}
+    assert read.by_domain == {"a": read.metrics, "b": {}}
+    assert read == Result.from_json(read.to_json())
 
 
 def test_numbers_that_json_does_not_know_are_not_written(store: Store) -> None:
