@@ -230,13 +230,19 @@ def adapt(
     source, stats, select = SourceModel(model), stats or method.stats, select or method.select
     names = source.resolve(select(source.model))
     source.require_anything_to_adapt(names, stats, select)
-    if episodic and names and steps == 1 and answers == "before":
-        raise ValueError(
-            "episodic with one step and answers before the update would never show the update; "
-            "pass answers='after' or steps=2 or more"
-        )
+    if episodic:
+        refuse_hidden_update(moves=bool(names), steps=steps, answers=answers)
     make_optimizer = optimizer_maker(optimizer or method.optimizer, lr, fuse if lean else None)
     execution = choose_execution(source.model, lean, precision)
     state = State.begin(Setup(source, method, names, stats, make_optimizer, execution, logits))
     plain = type(method).step is Method.step and type(method).answer is Method.answer
     return Adapted(Engine(state, method, steps, plain), episodic, answers)
+
+
+def refuse_hidden_update(moves: bool, steps: int, answers: Answers) -> None:
+    """Refuse a reset before every batch where no answer would show the update."""
+    if moves and steps == 1 and answers == "before":
+        raise ValueError(
+            "episodic with one step and answers before the update would never show the update; "
+            "pass answers='after' or steps=2 or more"
+        )
