@@ -54,10 +54,11 @@ class Data:
 
     @property
     def label(self) -> str:
-        """The domain in a few words."""
-        return " ".join(
-            str(each) for each in (self.name, self.corruption, self.severity, self.part) if each is not None
-        )
+        """The domain in a few words, without what is at its default."""
+        split = None if self.split == "test" else self.split
+        size = None if self.size is None else f"{self.size}x{self.size}"
+        words = (self.name, split, self.corruption, self.severity, self.part, size)
+        return " ".join(str(each) for each in words if each is not None)
 
     def to_json(self) -> dict[str, Any]:
         """Return the plain form, without what is at its default."""
