@@ -52,6 +52,15 @@ class Outputs:
         self.domains.append(batch.domain)
 
 
+class Counting(tent.Method):
+    """Moves nothing, and keeps the number of batches in its memory."""
+
+    select = staticmethod(tent.select.nothing)
+
+    def step(self, seen: Any, state: Any) -> None:
+        state.tensors["batches"] = state.tensors.get("batches", torch.zeros(())) + 1
+
+
 def same(one: list[torch.Tensor], other: list[torch.Tensor]) -> bool:
     return len(one) == len(other) and all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
 
@@ -136,14 +145,14 @@ def test_samples_of_a_mixed_batch_are_measured_by_their_own_domain() -> None:
 
 @pytest.mark.parametrize("reset", ["never", "domain", "batch"])
 def test_resets(reset: str) -> None:
-    by_hand, answers, before = adapted(), [], None
+    by_hand, answers, before = adapted(answers="after"), [], None
     for x, _, domain in domains():
         if reset == "batch" or (reset == "domain" and domain != before):
             by_hand.reset()
         answers.append(by_hand(x))
         before = domain
     seen = Outputs()
-    found = evaluate(adapted(), domains(), Classification(), reset=reset, on_batch=seen)
+    found = evaluate(adapted(answers="after"), domains(), Classification(), reset=reset, on_batch=seen)
     assert same(seen.logits, answers)
     assert found.counts["resets"] == {"never": 0, "domain": 3, "batch": 14}[reset]
 
@@ -151,7 +160,7 @@ def test_resets(reset: str) -> None:
 def test_resets_make_a_difference_and_the_first_domain_keeps_what_was_there_before() -> None:
     logits: dict[str, list[torch.Tensor]] = {}
     for reset in ("never", "domain", "batch"):
-        run, seen = adapted(), Outputs()
+        run, seen = adapted(answers="after"), Outputs()
         run.fit([torch.randn(8, 3, 8, 8, generator=torch.Generator().manual_seed(9))])
         evaluate(run, domains(), reset=reset, on_batch=seen)
         logits[reset] = seen.logits
@@ -290,11 +299,23 @@ def test_a_models_own_way_to_its_logits_is_followed() -> None:
         ({"reset": "sometimes"}, "reset 'sometimes': choose from never, domain, batch"),
         ({"epochs": 0}, "epochs 0: give 1 or more"),
         ({"offline": True, "reset": "domain"}, "reset 'domain' with offline"),
+        ({"fit": stream("b")}, "fit is never learnt from in one online pass; pass offline=True, or epochs=2 or more"),
+        ({"reset": "batch"}, "episodic with one step and answers before the update would never show the update"),
     ],
 )
 def test_what_cannot_be_run_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         evaluate(adapted(), stream(), Classification(), **options)
+
+
+def test_a_reset_before_every_batch_is_run_where_answers_show_the_update_or_nothing_moves() -> None:
+    for run in (adapted(answers="after"), adapted(steps=2), tent.adapt(net(), tent.BN()), net()):
+        assert evaluate(run, stream(), Classification(), reset="batch").samples == 30
+
+
+def test_online_passes_before_the_last_may_learn_from_another_stream() -> None:
+    found = evaluate(adapted(), stream(), Classification(), fit=stream("b", 24, shift=1.0), epochs=2)
+    assert found.metrics != evaluate(adapted(), stream(), Classification(), epochs=2).metrics
 
 
 def test_an_episodic_adaptation_has_one_pass_online() -> None:
@@ -353,6 +374,13 @@ def test_the_protocol_of_what_does_not_learn_and_of_what_sees_labels() -> None:
     source = protocol(tent.adapt(net(), tent.Source()), data)
     assert (source["answers"], source["optimizer"], source["lr"]) == ("no update", "none", "none")
     assert "labels" not in source
+    run = tent.adapt(net(), tent.BN())
+    evaluate(run, data)
+    assert protocol(run, data)["answers"] == "no update"
+    run = tent.adapt(net(), Counting())
+    evaluate(run, data)
+    memory = protocol(run, data)
+    assert (memory["answers"], memory["updates"]) == ("before the update", "4 batches updated on, 0 skipped")
     words = protocol(tent.adapt(net(), Oracle()), data)["labels"]
     assert words == "revealed with every batch that is updated on: a bound, not a method"
 

@@ -13,7 +13,7 @@ from torch.nn.modules.module import _IncompatibleKeys
 
 from tent.delta import Delta, pack, unpack
 from tent.engine.calls import Access, Update, Watchers
-from tent.engine.engine import Engine
+from tent.engine.engine import Engine, refuse_hidden_update
 from tent.engine.execution import choose_execution, fuse
 from tent.engine.mode import clean_stack
 from tent.engine.setup import Setup, optimizer_maker
@@ -235,11 +235,8 @@ def adapt(
     plain = type(method).step is Method.step and type(method).answer is Method.answer
     if plain or select is not nothing:  # a method of another kind may have no need of either
         source.require_anything_to_adapt(names, stats, select)
-    if episodic and names and steps == 1 and answers == "before":
-        raise ValueError(
-            "episodic with one step and answers before the update would never show the update; "
-            "pass answers='after' or steps=2 or more"
-        )
+    if episodic:
+        refuse_hidden_update(moves=bool(names), steps=steps, answers=answers)
     make_optimizer = optimizer_maker(optimizer or method.optimizer, lr, fuse if lean else None)
     execution = choose_execution(source.model, lean, precision)
     state = State.begin(Setup(source, method, names, stats, make_optimizer, execution, logits))

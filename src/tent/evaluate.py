@@ -11,6 +11,7 @@ from torch import nn
 
 from tent.adapted import Adapted, adapt
 from tent.data.stream import Batch, Stream
+from tent.engine.engine import refuse_hidden_update
 from tent.engine.structures import call_inputs
 from tent.environment import now
 from tent.methods import Source
@@ -65,7 +66,7 @@ def evaluate(
         remember: is called with the model and the seconds once it has learnt.
     """
     adapted = model if isinstance(model, Adapted) else adapt(model, Source(), lean=False)
-    _check_options(adapted, epochs, offline, reset)
+    _check_options(adapted, fit, epochs, offline, reset)
     run = _Run(adapted, device or model_device(adapted.source), reset, track or (lambda batches, what, count: batches))
     before, known = asdict(adapted.state.counts), recall(adapted) if recall and offline else None
     run.seconds, passes = known or 0.0, epochs if offline else epochs - 1
@@ -156,7 +157,7 @@ def protocol(
         "moves": f"{sum(moving):,} parameters in {len(moving)} tensors",
         "when": _when_words(adapted, epochs, offline),
         "reset": _reset_words(adapted, reset),
-        "answers": _answers_words(adapted, offline) if moving else "no update",
+        "answers": _answers_words(adapted, offline) if moving or adapted.updates else "no update",
         "steps": f"{adapted.engine.steps} a batch",
         "precision": adapted.precision,
         "optimizer": type(optimizer).__name__ if optimizer else "none",
@@ -189,12 +190,16 @@ def _answers_words(adapted: Adapted, offline: bool) -> str:
     return "before the update" if adapted.answers == "before" else "after the update"
 
 
-def _check_options(adapted: Adapted, epochs: int, offline: bool, reset: str) -> None:
+def _check_options(adapted: Adapted, fit: Stream | None, epochs: int, offline: bool, reset: str) -> None:
     if reset not in RESETS:
         raise ValueError(f"reset {reset!r}: choose from {', '.join(RESETS)}")
     if epochs < 1:
         raise ValueError(f"epochs {epochs}: give 1 or more")
     if offline and reset != "never":
         raise ValueError(f"reset {reset!r} with offline: all of the stream is learnt from before anything is answered")
+    if reset == "batch":
+        refuse_hidden_update(moves=bool(adapted.state.params), steps=adapted.engine.steps, answers=adapted.answers)
+    if fit is not None and not offline and epochs == 1:
+        raise ValueError("fit is never learnt from in one online pass; pass offline=True, or epochs=2 or more")
     if adapted.episodic and (offline or epochs > 1):
         raise ValueError("an episodic adaptation forgets every batch; give it one pass, online")

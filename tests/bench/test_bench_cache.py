@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 import tiny
+from safetensors.torch import load_file, save_file
 
 from tent.adapted import Adapted
+from tent.bench.execute import adapted_cache
 from tent.bench.execute.adapted_cache import AdaptedCache
 from tent.bench.execute.run_case import run_case
+from tent.environment import provenance
 
 
 @pytest.fixture
@@ -87,3 +90,48 @@ def test_offline_answers_after_are_kept_for_others_that_learn_offline(folder: Pa
     second = run_case(case, cache=cache)
     assert not fits
     assert (second.metrics, second.counts) == (first.metrics, first.counts)
+
+
+@pytest.mark.parametrize(
+    "change", [{"commit": "f" * 40}, {"versions": {"torch": "1.0"}}, {"hardware": "a processor, 64 threads"}]
+)
+def test_what_was_learnt_elsewhere_is_learnt_again(
+    folder: Path, fits: list[int], monkeypatch: pytest.MonkeyPatch, change: dict[str, object]
+) -> None:
+    cache, case = AdaptedCache(folder / ".learnt"), tiny.case(folder, lr=0.05)
+    with monkeypatch.context() as patch:
+        patch.setattr(adapted_cache, "provenance", lambda device: {**provenance(device), **change})
+        run_case(case, cache=cache)
+    for expected in (3, 0):  # batches: then it is kept as of here
+        fits.clear()
+        run_case(replace(case, when="offline"), cache=cache)
+        assert len(fits) == expected
+
+
+@pytest.mark.parametrize("error", [RuntimeError, ValueError, KeyError])
+def test_a_state_that_does_not_load_is_learnt_again(
+    folder: Path, fits: list[int], monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def fail(*args: object) -> None:
+        raise error("it is of another model")
+
+    cache, case = AdaptedCache(folder / ".learnt"), tiny.case(folder, lr=0.05)
+    run_case(case, cache=cache)
+    offline = replace(case, when="offline")
+    expected = run_case(offline)
+    fits.clear()
+    monkeypatch.setattr(Adapted, "load_state_dict", fail)
+    found = run_case(offline, cache=cache)
+    assert fits
+    assert (found.metrics, found.counts) == (expected.metrics, expected.counts)
+
+
+def test_a_file_without_its_metadata_is_learnt_again(folder: Path, fits: list[int]) -> None:
+    cache, case = AdaptedCache(folder / ".learnt"), tiny.case(folder, lr=0.05)
+    run_case(case, cache=cache)
+    (file,) = (folder / ".learnt").iterdir()
+    for metadata in (None, {"seconds": "1.0"}, {"learnt": "[]"}):
+        save_file(load_file(file), file, metadata)
+        fits.clear()
+        run_case(replace(case, when="offline"), cache=cache)
+        assert fits

@@ -7,7 +7,7 @@ import pytest
 import tiny
 
 import tent
-from tent.bench.case import Case
+from tent.bench.case import Case, Data
 from tent.bench.execute.inputs import build_stream, count_images, load_entry, pin_case
 from tent.bench.execute.run_case import run_case
 from tent.data.stream import Stream
@@ -105,3 +105,18 @@ def test_a_result_counts_what_went_through_the_model(
     counts = run_case(tiny.case(folder, **changes)).counts
     assert (counts["forwards"], counts["backwards"]) == (forwards, backwards)
     assert counts["skipped"] == 0
+
+
+def test_domains_that_differ_in_split_or_size_have_two_names(folder: Path) -> None:
+    assert Data("mnist").label == "mnist"
+    assert Data("cifar10-c", corruption="fog", severity=5, part=(0, 5)).label == "cifar10-c fog 5 (0, 5)"
+    assert Data("usps", "train", size=32).label == "usps train 32x32"
+    (data,) = tiny.case(folder).data
+    case = tiny.case(folder, data=(data, replace(data, size=12)))
+    assert stream(case).domains == (data.label, f"{data.label} 12x12")
+
+
+def test_a_domain_that_comes_again_is_the_same(folder: Path) -> None:
+    (data,) = tiny.case(folder).data
+    first, second = replace(data, part=(0, 24)), replace(data, part=(24, 48))
+    assert stream(tiny.case(folder, data=(first, second, first))).domains == (first.label, second.label)

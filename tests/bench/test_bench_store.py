@@ -1,6 +1,7 @@
 """The store: whole files alone, damaged ones set aside in one line, one process a case."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,31 +55,65 @@ def test_other_files_in_the_folder_are_left_alone(store: Store, lines: list[str]
     assert not lines
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda text: text[: len(text) // 2],
-        lambda text: "",
-        lambda text: "[]",
-        lambda text: "{}",
-        lambda text: text.replace('"tent"', '"bn"'),
-        lambda text: text.replace('"case": {', '"case": {"strange": 1,'),
-        lambda text: "\x00" * len(text),
-    ],
-    ids=["cut", "empty", "a list", "nothing in it", "another case", "an unknown field", "zeros"],
-)
-def test_a_damaged_file_is_said_in_one_line_and_set_aside(store: Store, lines: list[str], damage) -> None:  # type: ignore[no-untyped-def]
+DAMAGES = {
+    "cut": lambda text: text[: len(text) // 2],
+    "empty": lambda text: "",
+    "a list": lambda text: "[]",
+    "nothing in it": lambda text: "{}",
+    "another case": lambda text: text.replace('"tent"', '"bn"'),
+    "zeros": lambda text: "\x00" * len(text),
+}
+OTHERS = {
+    "an unknown field": lambda text: text.replace('"case": {', '"case": {"strange": 1,'),
+    "an unknown field of data": lambda text: text.replace('"name": "mnist"', '"name": "mnist", "strange": 1'),
+    "an unknown method": lambda text: text.replace('"tent"', '"strange"'),
+}
+
+
+def hurt(store: Store, damage: Callable[[str], str]) -> tuple[Path, str]:
+    """Damage the file of a result, and return it with what it holds now."""
     store.put(RESULT)
     path = store.path(CASE)
     path.write_text(damage(path.read_text()))
-    assert store.all() == []
+    return path, path.read_text()
+
+
+@pytest.mark.parametrize("damage", [*DAMAGES, *OTHERS])
+def test_a_damaged_file_of_a_case_about_to_run_is_said_in_one_line_and_set_aside(
+    store: Store, lines: list[str], damage: str
+) -> None:
+    path, text = hurt(store, {**DAMAGES, **OTHERS}[damage])
+    store.set_aside(CASE)
     assert len(lines) == 1
     assert f"{path.name} is damaged" in lines[0]
     assert "\n" not in lines[0]
     assert not path.exists()
-    assert path.with_name(f"{path.name}.damaged").exists()
+    assert path.with_name(f"{path.name}.damaged").read_text() == text
     assert store.get(CASE) is None
+    store.set_aside(CASE)
     assert len(lines) == 1
+
+
+def test_a_whole_file_is_not_set_aside(store: Store, lines: list[str]) -> None:
+    store.put(RESULT)
+    store.set_aside(CASE)
+    assert (store.get(CASE), lines) == (RESULT, [])
+
+
+@pytest.mark.parametrize("damage", [*DAMAGES, *OTHERS])
+def test_who_reads_says_what_is_no_result_and_leaves_it_where_it_is(
+    store: Store, lines: list[str], damage: str
+) -> None:
+    path, text = hurt(store, {**DAMAGES, **OTHERS}[damage])
+    assert store.all() == []
+    assert store.get(CASE) is None
+    with pytest.raises(ValueError, match="no results in"):
+        open_results(store.folder)
+    assert [each.name for each in store.folder.iterdir()] == [path.name]  # no lock is taken either
+    assert path.read_text() == text
+    said = f"{path.name}: made by another version; skipped (" if damage in OTHERS else f"{path.name} is damaged ("
+    assert [line.startswith(said) for line in lines] == [True, True]
+    assert damage in OTHERS or lines[0].endswith("; skipped")
 
 
 WRONG = [None, True, -1, 1.5, "x", [], ["x"], {}, {"x": "y"}, {"x": [1]}, [[[]]], "9" * 50, 10**400]
@@ -112,8 +147,6 @@ def test_any_value_of_a_wrong_type_is_damage_or_a_result_and_never_a_traceback(s
                 assert each.suite_cases
                 Pace([each]).seconds(each.case, 10)
                 cost_words(each)
-            for aside in store.folder.glob("*.damaged"):
-                aside.unlink()
     assert tried > 500
 
 
@@ -150,7 +183,10 @@ def test_a_result_outlives_the_metrics_of_its_time(store: Store) -> None:
         store.put(each)
     results, damaged = open_results(store.folder)
     assert (len(results), damaged) == (2, [])
-    assert not replace(more, metrics={"error": 0.25, "brier": float("nan")}).complete
+    nan = float("nan")
+    assert replace(more, metrics={"error": 0.25, "brier": nan}).complete
+    for metrics in ({"error": nan, "brier": 0.1}, {"brier": 0.1}, {"error": 0.25, "brier": "x"}):
+        assert not replace(more, metrics=metrics).complete
 
 
 def test_bytes_that_are_no_text_are_damage_too(store: Store, lines: list[str]) -> None:
@@ -158,15 +194,6 @@ def test_bytes_that_are_no_text_are_damage_too(store: Store, lines: list[str]) -
     store.path(CASE).write_bytes(b"\xff\xfe\x80")
     assert store.get(CASE) is None
     assert len(lines) == 1
-
-
-def test_a_damaged_file_that_is_being_run_again_is_left_to_that_run(store: Store, lines: list[str]) -> None:
-    store.put(RESULT)
-    store.path(CASE).write_text("{")
-    with store.lock(CASE):
-        assert store.get(CASE) is None
-    assert store.path(CASE).exists()
-    assert not lines
 
 
 def test_two_cannot_run_a_case_at_once_but_other_cases(store: Store) -> None:
@@ -183,6 +210,20 @@ def test_a_success_takes_the_place_of_a_failure_from_before_the_hashes_were_know
     store.put(replace(RESULT, metrics={}, error="no model 'm'"))
     store.put(replace(RESULT, case=CASE.pin("weights", ("data",))))
     assert [result.error for result in store.all()] == [None]
+
+
+def test_a_metric_that_is_nan_is_left_out_of_the_file(store: Store) -> None:
+    nan, made = float("nan"), result(replace(CASE, task="segmentation"), 0.25)
+    metrics = {"mean_iou": 0.5, "iou_0": 0.5, "iou_1": nan}
+    by_batch, by_domain = {"mean_iou": [0.5, nan]}, {"a": metrics, "b": {"mean_iou": nan}}
+    store.put(replace(made, metrics=metrics, by_batch=by_batch, by_domain=by_domain))
+    read = store.get(made.case)
+    assert read is not None
+    assert read.complete
+    assert read.metrics == {"mean_iou": 0.5, "iou_0": 0.5}
+    assert read.by_batch == {"mean_iou": [0.5, None]}
+    assert read.by_domain == {"a": read.metrics, "b": {}}
+    assert read == Result.from_json(read.to_json())
 
 
 def test_numbers_that_json_does_not_know_are_not_written(store: Store) -> None:

@@ -107,7 +107,7 @@ def test_streams_in_sequence_keep_their_batches():
     assert [batch.domain for batch in both] == ["set"] * 3 + ["other"] * 2
     assert both.domains == ("set", "other")
     assert both.order_words == "2 domains one after another, each in the order stored"
-    mixed_orders = Stream.sequence([a, Stream(numbered(3), 2)])
+    mixed_orders = Stream.sequence([a, Stream(numbered(3), 2, domain="other")])
     assert mixed_orders.order_words == "2 domains one after another, each in its own order"
     assert Stream.sequence([a, b], name="continual").name == "continual"
 
@@ -158,7 +158,7 @@ def test_joined_streams_join_again():
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=4), st.integers(1, 9), st.data())
 def test_joining_and_cutting_lose_and_double_nothing(sizes, batch_size, data):
-    parts = [Stream(numbered(n, first=100 * i), batch_size, Shuffled(i)) for i, n in enumerate(sizes)]
+    parts = [Stream(numbered(n, f"set {i}", first=100 * i), batch_size, Shuffled(i)) for i, n in enumerate(sizes)]
     every = sorted(label for part in parts for label in labels(part))
     joined = [Stream.sequence(parts), Stream.mixed(parts), Stream.recurring(parts, 1)]
     for stream in joined:
@@ -180,9 +180,27 @@ def test_streams_that_do_not_belong_together_are_refused():
     with pytest.raises(ValueError, match="classes cannot be joined"):
         Stream.sequence([a, Stream(numbered(5, classes=1001), 2)])
     with pytest.raises(ValueError, match="with and without labels"):
-        Stream.mixed([a, Stream(numbered(5, labelled=False), 2)])
+        Stream.mixed([a, Stream(numbered(5, "other", labelled=False), 2)])
     with pytest.raises(ValueError, match="at least one"):
         Stream.sequence([])
+
+
+@pytest.mark.parametrize("join", [Stream.sequence, Stream.mixed, lambda streams: Stream.recurring(streams, 2)])
+def test_two_domains_have_two_names(join):
+    data = numbered(5)
+    one, other = Stream(data, 2), Stream(numbered(5, first=50), 2)
+    with pytest.raises(ValueError, match=r"two different streams are named 'set'.*; pass domain=\"\.\.\.\" to Stream"):
+        join([one, other])
+    with pytest.raises(ValueError, match="two different streams are named 'set'"):
+        join([one, Stream(data, 2, preprocess=Preprocess(size=(4, 4)))])
+    assert join([one, Stream(numbered(5, first=50), 2, domain="other")]).domains[:1] in (("set",), ("other",))
+    assert join([one, one, Stream(data, 3, Stored()), one.first(2)]).domains == ("set",)  # the same domain again
+
+
+@pytest.mark.parametrize("size", [0, -5])
+def test_a_batch_of_a_mixture_has_an_image(size):
+    with pytest.raises(ValueError, match=f"batch_size {size}: a batch has at least one image"):
+        Stream.mixed([Stream(numbered(3), 2)], batch_size=size)
 
 
 def test_images_of_two_sizes_do_not_mix_in_a_batch():

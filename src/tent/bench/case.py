@@ -24,6 +24,10 @@ DOMAINS = re.compile(r"sequence|mixed|recurring:[1-9]\d*")
 USER_FILE = re.compile(r"(.+\.py):\w+")  # a model or a method of the user's own
 
 
+class OtherVersionError(ValueError):
+    """A case has a field or a method that this version does not know."""
+
+
 def find_method(name: str) -> type[Method]:
     """Return the class of a method that a case may name."""
     return METHODS[name] if name in METHODS else methods.find(name)
@@ -50,10 +54,11 @@ class Data:
 
     @property
     def label(self) -> str:
-        """The domain in a few words."""
-        return " ".join(
-            str(each) for each in (self.name, self.corruption, self.severity, self.part) if each is not None
-        )
+        """The domain in a few words, without what is at its default."""
+        split = None if self.split == "test" else self.split
+        size = None if self.size is None else f"{self.size}x{self.size}"
+        words = (self.name, split, self.corruption, self.severity, self.part, size)
+        return " ".join(str(each) for each in words if each is not None)
 
     def to_json(self) -> dict[str, Any]:
         """Return the plain form, without what is at its default."""
@@ -105,7 +110,8 @@ class Case:
 
     @staticmethod
     def from_json(read: Mapping[str, Any]) -> "Case":
-        """Return the case of a plain form."""
+        """Return the case of a plain form; an OtherVersionError says what of it is unknown."""
+        _check_version(read)
         data, fit = tuple(Data(**each) for each in read["data"]), read.get("fit")
         return Case(**{**read, "data": data, "fit": None if fit is None else Data(**fit)})
 
@@ -159,6 +165,15 @@ def _plain_value(value: Any) -> Any:
     if isinstance(value, Data):
         return value.to_json()
     return [_plain_value(each) for each in value] if isinstance(value, tuple) else to_plain(value)
+
+
+def _check_version(read: Mapping[str, Any]) -> None:
+    for kind, forms in ((Case, [read]), (Data, [*read["data"], read.get("fit")])):
+        names = {each.name for each in fields(kind)}
+        if unknown := sorted({name for form in forms if isinstance(form, Mapping) for name in form} - names):
+            raise OtherVersionError(f"its case has an unknown {unknown[0]}")
+    if isinstance(method := read["method"], str) and method not in METHODS and not USER_FILE.fullmatch(method):
+        raise OtherVersionError(f"no method {method!r}")
 
 
 def _check_words(case: Case) -> None:

@@ -6,6 +6,8 @@ from dataclasses import fields
 from types import UnionType
 from typing import Any, get_args, get_origin
 
+FLOATS = ((float,), (float | None,))
+
 
 class Frozen(Mapping[str, Any]):
     """A dictionary of JSON that cannot change."""
@@ -71,7 +73,7 @@ def conforms(value: Any, hint: Any) -> bool:
         return any(conforms(value, each) for each in inside)
     if origin is tuple and inside[-1] is not Ellipsis:
         return isinstance(value, tuple) and len(value) == len(inside) and all(map(conforms, value, inside))
-    if origin is list and inside == (float,) and isinstance(value, list) and {*map(type, value)} <= {float}:
+    if origin is list and inside in FLOATS and isinstance(value, list) and {*map(type, value)} <= {float}:
         return True  # thousands a file, in one look
     if origin in (tuple, list):
         return isinstance(value, origin) and all(conforms(each, inside[0]) for each in value)

@@ -18,7 +18,7 @@ class Result:
 
     case: Case
     metrics: Mapping[str, Any] = field(default_factory=dict)  # over the stream
-    by_batch: Mapping[str, list[float]] = field(default_factory=dict)
+    by_batch: Mapping[str, list[float | None]] = field(default_factory=dict)  # None: the batch has no such number
     seconds: float = 0.0  # inside the adapted model's calls, learning and answering; reading data is not counted
     images_per_second: float = 0.0  # answered, over all those seconds
     peak_memory: int | None = None  # bytes, of one step
@@ -36,10 +36,14 @@ class Result:
 
     @property
     def complete(self) -> bool:
-        """Whether it did not fail and its numbers are all there, whichever metrics there were in its time."""
-        numbers = [*self.metrics.values(), self.seconds]
-        finite = all(conforms(number, float) and math.isfinite(number) for number in numbers)
-        return self.error is None and bool(self.metrics) and finite and self.images > 0
+        """Whether it did not fail and has its task's primary metric, whichever others there were in its time."""
+        return self.error is None and self.has_numbers and math.isfinite(self.metrics.get(self._primary, math.nan))
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether it has metrics that are numbers, of images that were answered in a known time."""
+        numbers = bool(self.metrics) and conforms(self.metrics, Mapping[str, float])
+        return numbers and math.isfinite(self.seconds) and self.images > 0
 
     @property
     def suite_cases(self) -> tuple[Case, ...]:
@@ -53,9 +57,18 @@ class Result:
         return replace(self, choices={**self.choices, **choices}, protocol={**self.protocol, **words})
 
     def to_json(self) -> dict[str, Any]:
-        """Return the plain form, without what there is nothing of."""
+        """Return the plain form, without what there is nothing of: a metric that is NaN, but for the primary one."""
         form = {**asdict(self), "case": self.case.to_json()}
+        form["metrics"] = _drop_nan(self.metrics, keep=self._primary)
+        form["by_domain"] = {domain: _drop_nan(own) for domain, own in self.by_domain.items()}
+        form["by_batch"] = {
+            name: [None if _is_nan(value) else value for value in own] for name, own in self.by_batch.items()
+        }
         return {name: value for name, value in form.items() if name not in LATER or value}
+
+    @property
+    def _primary(self) -> str:
+        return self.case.task_type.primary
 
     @staticmethod
     def from_json(read: Mapping[str, Any]) -> "Result":
@@ -70,6 +83,14 @@ class Result:
         if not all(isinstance(how.get("suite"), str) for how in result.choices.values()):
             raise ValueError("it does not say by which suite an option was chosen")
         return result
+
+
+def _drop_nan(metrics: Mapping[str, Any], keep: str = "") -> dict[str, Any]:
+    return {name: value for name, value in metrics.items() if name == keep or not _is_nan(value)}
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _choice_words(value: Any, how: Mapping[str, Any]) -> str:

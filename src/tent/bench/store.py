@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from tent.bench.case import Case
+from tent.bench.case import Case, OtherVersionError
 from tent.bench.result import Result
 from tent.files import atomic_write, lock
 
@@ -26,7 +26,7 @@ class Store:
     """Results in a folder, found by the key of their case.
 
     Args:
-        report: is told of damaged files, one line each.
+        report: is told of files that are no whole results, one line each.
     """
 
     def __init__(self, folder: Path, report: Callable[[str], None] = say) -> None:
@@ -57,36 +57,37 @@ class Store:
 
     def lock(self, case: Case) -> AbstractContextManager[None]:
         """Keep every other process from running this case."""
-        return self._lock_file(self.path(case))
-
-    def _lock_file(self, path: Path) -> AbstractContextManager[None]:
-        locks = self.folder / LOCKS
+        locks, stem = self.folder / LOCKS, self.path(case).stem
         if not (ignore := locks / ".gitignore").is_file():
             locks.mkdir(parents=True, exist_ok=True)
             ignore.write_text("*\n", encoding="utf-8")
-        return lock(locks / f"{path.stem}.lock", f"{path.stem}: another process is running this case")
+        return lock(locks / f"{stem}.lock", f"{stem}: another process is running this case")
+
+    def set_aside(self, case: Case) -> None:
+        """Rename the file of a case that is about to run, under its lock, if it is no whole result."""
+        try:
+            _read_file(path := self.path(case))
+        except FileNotFoundError:
+            return
+        except DAMAGE as problem:
+            aside = path.with_name(f"{path.name}.damaged")
+            path.replace(aside)
+            self.report(f"{path.name} is damaged ({_shorten(problem)}); set aside as {aside.name}")
 
     def _read(self, path: Path) -> Result | None:
         try:
             return _read_file(path)
         except FileNotFoundError:
-            return None
+            pass
+        except OtherVersionError as problem:
+            self.report(f"{path.name}: made by another version; skipped ({_shorten(problem)})")
         except DAMAGE as problem:
-            self._set_aside(path, problem)
-            return None
+            self.report(f"{path.name} is damaged ({_shorten(problem)}); skipped")
+        return None
 
-    def _set_aside(self, path: Path, problem: Exception) -> None:
-        try:
-            with self._lock_file(path):
-                _read_file(path)  # who held the lock may have mended it meanwhile
-        except BlockingIOError:
-            return  # someone is running it again, and will replace it
-        except FileNotFoundError:
-            return
-        except DAMAGE:
-            aside = path.with_name(f"{path.name}.damaged")
-            path.replace(aside)
-            self.report(f"{path.name} is damaged ({' '.join(str(problem).split())[:100]}); set aside as {aside.name}")
+
+def _shorten(problem: Exception) -> str:
+    return " ".join(str(problem).split())[:100]
 
 
 def _read_file(path: Path) -> Result:

@@ -8,34 +8,13 @@ import numpy as np
 import torch
 
 from tent.data.order import Indices, Order, Shuffled
-from tent.data.preprocess import Preprocess, stack
+from tent.data.preprocess import Preprocess
 from tent.data.samples import Samples
 from tent.data.sets.images import Images
+from tent.data.stream_source import Source, check_domains
 from tent.engine.structures import list_tensors, map_tensors
 
 MIXED = "mixed"  # the domain of a batch of a mixture
-
-
-class Source(NamedTuple):
-    """A set that a stream reads from."""
-
-    data: Images | Samples
-    preprocess: Preprocess
-    domain: str
-    mixed: bool = False  # whether its samples share batches with other sources'
-
-    def read(self, index: Indices) -> tuple[Any, Any]:
-        """Return the inputs and the labels at these places of the set."""
-        if isinstance(self.data, Samples):
-            return self.data.read(index)
-        if self.preprocess.keeps(self.data.extent):
-            x = self.preprocess(self.data.fetch(index))
-        else:
-            x = self.preprocess.scale(stack(list(self.data.fetch(index, self.preprocess.shape))))
-        y = self.data.targets(index)
-        if y is not None and y.ndim > 1 and self.preprocess.crop is not None:
-            raise ValueError(f"{self.data.name}: images would be cropped and their label maps not; leave the crop out")
-        return x, None if y is None else torch.from_numpy(y)
 
 
 class Batch(NamedTuple):
@@ -69,7 +48,7 @@ class Stream:
         domain: str | None = None,
     ) -> None:
         data = images if isinstance(images, Images | Samples) else Samples(images)
-        _check_options(data, batch_size, order, preprocess)
+        _check_options(data, order, preprocess)
         total, preprocess = len(data), preprocess or Preprocess()
         self._sources: tuple[Source, ...] = (Source(data, preprocess, domain or data.name),)
         self._source: Indices = np.zeros(total, dtype=np.int64)
@@ -156,8 +135,9 @@ class Stream:
             batch_size: of the mixture; that of the first stream unless given.
         """
         joined = _join(streams)
-        size, turns = batch_size or streams[0].batch_size, Shuffled(seed).permutation(joined.total)
-        mixture = _copy(joined, joined._source[turns], joined._index[turns], _ends(joined.total, size))
+        size = streams[0].batch_size if batch_size is None else batch_size
+        turns, ends = Shuffled(seed).permutation(joined.total), _ends(joined.total, size)
+        mixture = _copy(joined, joined._source[turns], joined._index[turns], ends)
         mixture._sources = tuple(source._replace(mixed=True) for source in joined._sources)
         mixture.name = " with ".join(stream.name for stream in streams)
         mixture.order_words = f"{len(streams)} domains mixed, shuffled by seed {seed}"
@@ -211,6 +191,7 @@ def _join(streams: Sequence[Stream]) -> Stream:
         np.concatenate([stream._ends + shift for stream, shift in zip(streams, totals, strict=True)]),
     )
     joined._sources = tuple(source for stream in streams for source in stream._sources)
+    check_domains(joined._sources)
     return joined
 
 
@@ -221,12 +202,12 @@ def _copy(stream: Stream, source: Indices, index: Indices, ends: Indices) -> Str
 
 
 def _ends(total: int, batch_size: int) -> Indices:
+    if batch_size < 1:
+        raise ValueError(f"batch_size {batch_size}: a batch has at least one image")
     return np.minimum(np.arange(batch_size, total + batch_size, batch_size, dtype=np.int64), total)
 
 
-def _check_options(data: Images | Samples, batch_size: int, order: Order, preprocess: Preprocess | None) -> None:
-    if batch_size < 1:
-        raise ValueError(f"batch_size {batch_size}: a batch has at least one image")
+def _check_options(data: Images | Samples, order: Order, preprocess: Preprocess | None) -> None:
     if not len(data):
         raise ValueError(f"{data.name}: no images to stream")
     if not isinstance(order, Order):

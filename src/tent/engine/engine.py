@@ -155,3 +155,12 @@ class Engine:
         self.state.counts.skipped += 1
         warnings.warn(f"tent: a batch was answered and skipped: {problem}", RuntimeWarning, stacklevel=2)
         return self.answer(batch) if wanted else None
+
+
+def refuse_hidden_update(moves: bool, steps: int, answers: Answers) -> None:
+    """Refuse a reset before every batch where no answer would show the update."""
+    if moves and steps == 1 and answers == "before":
+        raise ValueError(
+            "episodic with one step and answers before the update would never show the update; "
+            "pass answers='after' or steps=2 or more"
+        )

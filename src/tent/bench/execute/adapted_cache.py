@@ -1,15 +1,19 @@
 """States that were learnt, kept beside the results: cases that learn alike and differ in their answers learn once."""
 
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from tent.adapted import Adapted
 from tent.bench.case import Case
+from tent.environment import best_device, provenance
 from tent.files import atomic_write
 
+UNFIT = (ValueError, TypeError, KeyError, RuntimeError)  # what loading another version's file may raise
 COUNTS = ("forwards", "backwards", "updates", "skipped")
 
 
@@ -20,33 +24,40 @@ class AdaptedCache:
     folder: Path
 
     def keep(self, case: Case, adapted: Adapted, seconds: float) -> None:
-        """Keep the state that a case has learnt, its counts, and the time that it took."""
+        """Keep the state that a case has learnt, its counts, the time that it took, and what it was learnt with."""
         tensors = {name: tensor.contiguous() for name, tensor in adapted.state_dict().items()}
         if not tensors or not _can_share(case, adapted):
             return
         self.folder.mkdir(exist_ok=True)
         counts = {name: getattr(adapted.state.counts, name) for name in COUNTS}
         with atomic_write(self._path(case)) as path:
-            save_file(tensors, path, {name: str(value) for name, value in {**counts, "seconds": seconds}.items()})
+            save_file(tensors, path, {"learnt": json.dumps({**counts, "seconds": seconds, "with": _learnt_with()})})
 
     def recall(self, case: Case, adapted: Adapted) -> float | None:
         """Put a fresh adaptation into the state that a case learns, if it is known; return the time that took then."""
         try:
             with safe_open(self._path(case), "pt") as file:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-                numbers = dict(file.metadata())
-        except (OSError, SafetensorError):
-            return None
-        adapted.load_state_dict(tensors)
-        seconds = float(numbers.pop("seconds"))
-        for name, value in numbers.items():
-            setattr(adapted.state.counts, name, int(value))
+                learnt = json.loads(file.metadata()["learnt"])
+            counts, seconds = {name: int(learnt[name]) for name in COUNTS}, float(learnt["seconds"])
+            if learnt["with"] != _learnt_with():
+                return None
+            adapted.load_state_dict(tensors)  # all of it, or nothing changes
+        except (OSError, SafetensorError, *UNFIT):
+            return None  # it is learnt again
+        for name, count in counts.items():
+            setattr(adapted.state.counts, name, count)
         return seconds
 
     def _path(self, case: Case) -> Path:
         # what an online case has learnt by its end is what an offline one learns before it answers
         learns = replace(case, when="online", data=(case.fit,) if case.fit else case.data, fit=None)
         return self.folder / f"{learns.key()[:24]}.safetensors"
+
+
+def _learnt_with() -> dict[str, Any]:
+    """Return the commit, versions and hardware that a result of now would carry."""
+    return {name: value for name, value in provenance(best_device()).items() if name != "finished"}
 
 
 def _can_share(case: Case, adapted: Adapted) -> bool:

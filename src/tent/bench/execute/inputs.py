@@ -59,7 +59,8 @@ def count_images(case: Case) -> int:
 
 def build_stream(case: Case, data: Sequence[Data], entry: Entry) -> Stream:
     """Return the batches of some data in a case's order, prepared as the model wants them."""
-    streams = [_build_domain(case, each, entry) for each in data]
+    once = {each: _build_domain(case, each, entry) for each in dict.fromkeys(data)}
+    streams = [once[each] for each in data]  # one that comes again is the same domain
     word, _, times = case.domains.partition(":")
     if word == "mixed":
         return Stream.mixed(streams, case.seed, case.batch_size)

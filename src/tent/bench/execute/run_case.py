@@ -44,7 +44,7 @@ def run_case(case: Case, weights: str | None = None, cache: AdaptedCache | None 
     return Result(
         case=case,
         metrics=found.metrics,
-        by_batch=found.by_batch,
+        by_batch={name: list(values) for name, values in found.by_batch.items()},
         by_domain=found.by_domain,
         counts=found.counts,
         seconds=found.seconds,

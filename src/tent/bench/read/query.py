@@ -34,7 +34,7 @@ def open_results(folder: Path) -> tuple[list[Result], list[str]]:
     store = Store(folder, warnings.append)
     results = []
     for result in store.all():
-        if result.error is None and not result.complete:
+        if result.error is None and not result.has_numbers:
             warnings.append(f"{store.path(result.case).name} lacks some of its numbers; skipped")
         else:
             results.append(result)

@@ -20,7 +20,8 @@ class Board:
     def __init__(self, plan: Plan, store: Store, workers: int = 1) -> None:
         self.plan, self.store, self.workers = plan, store, workers
         self.since = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-        self.pace = Pace(store.all())
+        self._known = Store(store.folder, lambda line: None)  # what is no result is run again, and said then
+        self.pace = Pace(self._known.all())
         self.before = 0  # done by an earlier run
         self.done: list[tuple[Job, Result]] = []
         self.failed: list[tuple[Job, str]] = []
@@ -80,7 +81,7 @@ class Board:
         for job in jobs:
             if job.case.choose:
                 self.undecided.append(job)
-            elif has_ended(self.store.get(job.case), job, self.since):
+            elif has_ended(self._known.get(job.case), job, self.since):
                 self.before += 1
             else:
                 self.todo.append(job)
@@ -93,7 +94,7 @@ class Board:
         waiting = {job.case for job in (*self.todo, *self.running)}
         if any(cell.case in waiting for cell in cells):
             return
-        results = {cell.case: result for cell in cells if (result := self.store.get(cell.case)) is not None}
+        results = {cell.case: result for cell in cells if (result := self._known.get(cell.case)) is not None}
         jobs, self.undecided = self.undecided, []
         try:
             value, how = choice.decide(cells, results)

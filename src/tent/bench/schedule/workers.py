@@ -31,19 +31,33 @@ def attempt(store: Store, job: Job, weights: str | None, since: str) -> Result |
     """
     try:
         with store.lock(job.case):
+            store.set_aside(job.case)
             result = store.get(job.case)
             if result is not None and has_ended(result, job, since):
                 return result
             if result is None or not result.complete:
-                try:
-                    result = run_case(job.case, weights, AdaptedCache(store.folder / ".learnt"))
-                except Exception as error:  # noqa: BLE001 (a failing case is on record and does not stop the rest)
-                    result = failure(job.case, error)
-            result = result.with_choices(job.choices)
-            store.put(result)
-            return result
+                result = _run(store, job, weights)
+            return _put(store, job, result)
     except BlockingIOError:
         return None
+
+
+def _run(store: Store, job: Job, weights: str | None) -> Result:
+    try:
+        result = run_case(job.case, weights, AdaptedCache(store.folder / ".learnt"))
+        if not result.complete:
+            raise ValueError(f"no {job.case.task_type.label} could be measured")
+    except Exception as error:  # noqa: BLE001 (a failing case is on record and does not stop the rest)
+        return failure(job.case, error)
+    return result
+
+
+def _put(store: Store, job: Job, result: Result) -> Result:
+    try:
+        store.put(result := result.with_choices(job.choices))
+    except (ValueError, TypeError) as error:  # it has what JSON does not know; a full disk ends the run
+        store.put(result := failure(job.case, error).with_choices(job.choices))
+    return result
 
 
 def work(board: Board, notice: Notice) -> None:

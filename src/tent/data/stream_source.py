@@ -1,0 +1,43 @@
+"""A set that a stream reads from, with what is done to it and the domain that it is."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import torch
+
+from tent.data.order import Indices
+from tent.data.preprocess import Preprocess, stack
+from tent.data.samples import Samples
+from tent.data.sets.images import Images
+
+
+class Source(NamedTuple):
+    """A set that a stream reads from."""
+
+    data: Images | Samples
+    preprocess: Preprocess
+    domain: str
+    mixed: bool = False  # whether its samples share batches with other sources'
+
+    def read(self, index: Indices) -> tuple[Any, Any]:
+        """Return the inputs and the labels at these places of the set."""
+        if isinstance(self.data, Samples):
+            return self.data.read(index)
+        if self.preprocess.keeps(self.data.extent):
+            x = self.preprocess(self.data.fetch(index))
+        else:
+            x = self.preprocess.scale(stack(list(self.data.fetch(index, self.preprocess.shape))))
+        y = self.data.targets(index)
+        if y is not None and y.ndim > 1 and self.preprocess.crop is not None:
+            raise ValueError(f"{self.data.name}: images would be cropped and their label maps not; leave the crop out")
+        return x, None if y is None else torch.from_numpy(y)
+
+
+def check_domains(sources: Iterable[Source]) -> None:
+    """Refuse two domains of one name; a set that comes again, prepared alike, is the same domain."""
+    known: dict[str, Source] = {}
+    for source in sources:
+        first = known.setdefault(source.domain, source)
+        if source.data is not first.data or source.preprocess != first.preprocess:
+            problem = f"two different streams are named {source.domain!r} and could not be told apart"
+            raise ValueError(f'{problem}; pass domain="..." to Stream to name each')
