@@ -92,7 +92,7 @@ class Watchers:
         if not self.callbacks:
             return
         try:
-            logits = state.setup.pick(answer) if state.setup.pick else find_logits(answer, batch)
+            logits = find_logits(answer, batch, state.setup.pick)
             spread, sure = float(entropy(logits).mean()), float(confidence(logits).mean())
         except ValueError:
             spread = sure = None  # type: ignore[assignment]

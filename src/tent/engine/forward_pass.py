@@ -49,7 +49,7 @@ class ForwardPass:
     @cached_property
     def logits(self) -> Tensor:
         """The logits in the output, classes on axis 1; looked for when a method asks, since not every method does."""
-        logits = self._pick(self.output) if self._pick else find_logits(self.output, self.inputs)
+        logits = find_logits(self.output, self.inputs, self._pick)
         if logits.shape[1] < 2:
             raise ValueError(
                 f"logits of shape {tuple(logits.shape)} name one class, whose probability is always 1; "

@@ -69,8 +69,10 @@ def is_empty(inputs: Inputs) -> bool:
     return bool(found) and all(t.dim() > 0 and len(t) == 0 for t in found)
 
 
-def find_logits(output: Any, inputs: Inputs) -> Tensor:
-    """Pick the logits, classes on axis 1, out of what a model returns."""
+def find_logits(output: Any, inputs: Inputs, pick: Picker | None = None) -> Tensor:
+    """Pick the logits, classes on axis 1, out of what a model returns: by the caller's own way, if there is one."""
+    if pick is not None:
+        return pick(output)
     found = output
     if isinstance(output, Mapping):
         found = next((output[key] for key in ("logits", "out") if key in output), None)

@@ -32,7 +32,7 @@ class Task:
 
     def read(self, output: Any, inputs: Inputs, labels: Any, pick: Picker | None = None) -> tuple[Tensor, Tensor]:
         """Return the logits in what a model returned for these inputs, and the labels that belong to them."""
-        return pick(output) if pick else find_logits(output, inputs), labels
+        return find_logits(output, inputs, pick), labels
 
     def update(self, logits: Tensor, labels: Tensor) -> None:
         """Count a batch of logits, classes on axis 1, and their labels."""
