@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
@@ -12,6 +13,9 @@ from tent.engine.execution import Execution
 from tent.engine.source_model import SourceModel
 from tent.engine.structures import Picker
 from tent.norm import Stats
+
+# torch's own optimizers take pairs of a name and a parameter from 2.6 on
+TAKES_NAMES = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 6)
 
 if TYPE_CHECKING:
     from tent.engine.state import State
@@ -68,7 +72,13 @@ def optimizer_maker(
 
 
 def _make_optimizer(make: Any, named: bool, params: Mapping[str, Tensor]) -> Optimizer:
-    optimizer: Optimizer = make(list(params.items()) if named else list(params.values()))
+    pairs, plain = list(params.items()), list(params.values())
+    try:
+        optimizer: Optimizer = make(pairs if named else plain)
+    except TypeError:
+        if not named or TAKES_NAMES:
+            raise
+        optimizer = make(plain)  # a function that hands its pairs on to an optimizer that knows no names
     return optimizer
 
 
