@@ -20,6 +20,12 @@ def test_r26_has_26_layers_of_16_32_and_64_channels():
     assert sum(p.numel() for p in model.parameters()) == 366_938
 
 
+def test_r26w2_is_r26_with_stages_twice_as_wide():
+    model = NETWORKS["r26w2"]()
+    assert [layer.out_channels for layer in convolutions(model, 3)] == [16] + [32] * 8 + [64] * 8 + [128] * 8
+    assert sum(p.numel() for p in model.parameters()) == 1_456_858
+
+
 def test_wrn_40_2_has_40_layers_and_its_published_size():
     model = wrn40_2()
     assert [layer.out_channels for layer in convolutions(model, 3)] == [16] + [32] * 12 + [64] * 12 + [128] * 12

@@ -11,6 +11,7 @@ __all__ = ["NETWORKS", "Norm", "ResNet", "RotationResNet", "group_norm", "r26", 
 
 NETWORKS: dict[str, Callable[..., ResNet]] = {
     "r26": r26,
+    "r26w2": partial(r26, width=2),
     "r26-gn": partial(r26, norm=group_norm),
     "r26-rotation": r26_rotation,
     "r26-gn-rotation": partial(r26_rotation, norm=group_norm),

@@ -99,9 +99,9 @@ def he_normal(model: nn.Module) -> None:
             nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
 
-def r26(classes: int = 10, channels: int = 3, norm: Norm = nn.BatchNorm2d) -> ResNet:
+def r26(classes: int = 10, channels: int = 3, norm: Norm = nn.BatchNorm2d, width: int = 1) -> ResNet:
     """R-26: 6 x 4 + 2 layers."""
-    return ResNet(4, classes, channels, norm)
+    return ResNet(4, classes, channels, norm, width=width)
 
 
 def group_norm(channels: int) -> nn.GroupNorm:
