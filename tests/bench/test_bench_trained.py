@@ -95,9 +95,12 @@ def test_a_trained_row_carries_its_budget_in_its_note(data: Path) -> None:
     made = shown(data)
     assert [line.fields[0].notes for line in made.lines] == [(), (1,), ()]
     state = result.case.weights[:12]
-    assert made.notes == (f"trained:{NAME}, state {state}: {budget(result.training)}",)
-    assert "unless a note names another" in made.caption
-    assert NAME not in " ".join([made.caption, *made.all_remarks])  # in the note, once
+    assert made.notes == (
+        "RG: 1 epoch from random weights, on cifar10 train with labels and on its target without; trained once",
+    )
+    assert made.trainings == (f"trained:{NAME}, state {state}: {budget(result.training)}",)
+    assert sum(NAME in line for line in made.details) == 1
+    assert "unless a note names another" in " ".join(made.details)
 
 
 @pytest.mark.parametrize(
@@ -197,10 +200,11 @@ def test_cells_of_other_budgets_have_notes_of_their_own_and_a_mean_has_all(tmp_p
     made = build_table(read_grid(SUITES["cifar10-c"], store.all()))
     columns = {line.head: line.fields[made.heads.index("RG")] for line in made.lines}
     fog, mean = columns["fog"], columns["mean of 4 types"]
-    assert "; 1 epoch from random weights;" in made.notes[fog.notes[0] - 1]
-    assert "; 10 epochs from random weights;" in made.notes[columns["gaussian noise"].notes[0] - 1]
+    assert "RG: 1 epoch from random weights, on" in made.notes[fog.notes[0] - 1]
+    assert "RG: 10 epochs from random weights, on" in made.notes[columns["gaussian noise"].notes[0] - 1]
     assert (columns["mean"].kind, columns["snow"].kind) == ("blank", "blank")
-    assert len(mean.notes) == 4
+    assert len(mean.notes) == 2
+    assert sum("; 1 epoch from random weights;" in training for training in made.trainings) == 1
     assert fog.notes[0] in mean.notes
     ttt = {line.fields[made.heads.index("TTT")].notes for line in made.lines if line.head != "the paper's mean"}
     assert len(ttt) == 1  # one training for all

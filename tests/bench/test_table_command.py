@@ -32,7 +32,11 @@ def test_it_prints_the_table_and_its_terms(tmp_path: Path) -> None:
     first = next(line for line in ran.stdout.splitlines() if "first" in line)
     assert [part.strip() for part in first.split("│")[1:-1]] == ["first", "12.00±2.00", "20.00±0.00", "16.00±1.00"]
     assert "standard deviation" in ran.stdout
-    assert "never in it" in ran.stdout
+    assert "never in it" not in ran.stdout
+    assert "The full protocol: --full." in ran.stdout
+    full = tent(tmp_path, "table", "tiny", "--full").stdout
+    assert "never in it" in full
+    assert "--full" not in full
     assert sorted(tmp_path.iterdir()) == [tmp_path / "results"]  # nothing is written unless asked for
 
 
@@ -74,7 +78,18 @@ def test_seeds_and_weights_choose(tmp_path: Path) -> None:
     assert "50.00" in ran.stdout
     ran = tent(tmp_path, "table", "tiny", "--weights", "a1", "--seeds", "0,1")
     assert "11.00±1.41" in ran.stdout  # 10 and 12
-    assert "over 2 seeds" in ran.stdout
+    assert "n = 2 orders of the stream (seeds 0, 1)" in " ".join(ran.stdout.split())
+
+
+def test_rows_and_columns_choose_and_keep_their_numbers(tmp_path: Path) -> None:
+    stored(tmp_path / "results")
+    ran = tent(tmp_path, "table", "tiny", "--rows", "SECOND,first", "--columns", "mean", "--columns", "two")
+    lines = [[part.strip() for part in line.split("│")[1:-1]] for line in ran.stdout.splitlines() if "│" in line]
+    assert lines == [["second", "33.00±3.00", "22.00±1.50"], ["first", "20.00±0.00", "16.00±1.00"]]
+    ran = tent(tmp_path, "table", "tiny", "--columns", "one", "--rows", "f*", "--out", "made")
+    assert "mean" not in ran.stdout.split("Mean")[0]
+    csv = (tmp_path / "made" / "tiny.csv").read_text(encoding="utf-8").splitlines()
+    assert len(csv) == 1 + 3
 
 
 def test_a_damaged_file_is_reported_and_the_rest_is_shown(tmp_path: Path) -> None:
@@ -107,6 +122,8 @@ def test_an_empty_store_is_one_line(tmp_path: Path, command: list[str]) -> None:
         (["tiny", "--limit", "5"], "no results of tiny with --limit 5 in the store; it has some without --limit"),
         (["tiny", "--weights", "ff"], "no results of weights ff; the store has a1a1a1a1a1a1"),
         (["tiny", "--out", "file"], "file"),
+        (["tiny", "--rows", "first,third"], "tiny has no row 'third'; it has first, second"),
+        (["tiny", "--columns", "three"], "tiny has no column 'three'; it has one, two, mean"),
     ],
 )
 def test_what_cannot_be_is_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from readings import failure
+from readings import failure, fill
 from tinysuite import ERRORS, stored, tiny
 
 from tent.bench.read.grid import Grid
@@ -16,6 +16,8 @@ from tent.bench.render.markdown import to_markdown
 from tent.bench.render.report import render_report
 from tent.bench.render.spreadsheet import columns, to_csv
 from tent.bench.render.table import build_table
+from tent.bench.store import Store
+from tent.bench.suites import SUITES
 
 ROWS, COLUMNS = ("a|b & 50%", "c*d_e [x](y) <i>"), ("one_1 #2", "$two^~\\{}")
 
@@ -44,7 +46,11 @@ def test_markdown_keeps_its_columns_and_shows_every_character(tmp_path: Path) ->
     assert lines[3][1:] == ["**11.00 ± 0.00**", "*failed* <sup>1</sup>", "*missing* <sup>2</sup>"]
     assert r"<sup>1</sup> failed, seeds 0, 1, 2: KeyError: 'a\_b\|c' &amp; 100%" in text
     assert text.startswith("### 50% of\\_all \\| &lt;b&gt; &amp; more\n\n|")
-    assert "mean ± standard deviation (n − 1) over 3 seeds (0, 1, 2)" in text
+    assert "Mean ± standard deviation (n − 1), n = 3 orders of the stream (seeds 0, 1, 2)" in text
+    assert "Protocol" not in text
+    full = to_markdown(build_table(awkward(tmp_path)), full=True)
+    assert full.startswith(text)
+    assert "\n- Protocol of all results: " in full
 
 
 def test_latex_sets_every_character(tmp_path: Path) -> None:
@@ -58,7 +64,8 @@ def test_latex_sets_every_character(tmp_path: Path) -> None:
     ]
     assert r"error (\%) & one 1 \#2 & \$two\textasciicircum{}\textasciitilde{}\textbackslash{}\{\} & mean \\" in lines
     assert r"\begin{tabular}{lrrr}" in lines
-    assert re.search(r"\\caption\{50\\% of\\_all .*over 3 seeds \(0, 1, 2\)\. Protocol of all results:", text)
+    assert re.search(r"\\caption\{50\\% of\\_all .*n = 3 orders of the stream \(seeds 0, 1, 2\); one training", text)
+    assert "Protocol of all results:" in to_latex(build_table(awkward(tmp_path)), full=True)
     assert text.count("{") - text.count("\\{") == text.count("}") - text.count("\\}")
     assert not re.search(r"(?<!\\)[%#]", text.replace("% needs \\usepackage{booktabs}", ""))
     for part in ("table", "tabular"):
@@ -114,9 +121,24 @@ def test_html_escapes_everything(tmp_path: Path) -> None:
     assert "<li>failed, seeds 0, 1, 2: KeyError: &#39;a_b|c&#39; &amp; 100%</li>" in text
 
 
-def test_the_caption_says_only_what_all_rows_share(tmp_path: Path) -> None:
+def test_the_caption_is_a_few_lines_and_the_details_have_the_protocol(tmp_path: Path) -> None:
     made = build_table(read_grid(tiny(), stored(tmp_path).all()))
-    assert "reset: before the stream, never in it" in made.caption
-    assert "order: shuffled by its seed" in made.caption
-    assert "optimizer" not in made.caption  # BN has none
+    assert made.caption[1:] == (
+        "Model: net-0, net-1. Data: set-0, set-1, 1,000 images a column, batches of 128.",
+        "Updates: first: none; second: Adam 0.001.",
+    )
+    common, *others = made.details
+    assert "reset: before the stream, never in it" in common
+    assert "order: shuffled by its seed" in common
+    assert "optimizer" not in common  # BN has none
+    assert any(line.startswith("second: ") and "optimizer: Adam" in line for line in others)
     assert made.provenance.by_row["second"]["optimizer"] == "Adam"
+
+
+def test_every_caption_of_a_suite_is_short(tmp_path: Path) -> None:
+    for name, suite in SUITES.items():
+        store = Store(tmp_path / name)
+        fill(store, suite, (0, 1), lambda row, column, case: (0.25, 1.0))
+        made = build_table(read_grid(suite, store.all()))
+        assert len(made.caption) == 3, name
+        assert max(len(line) for line in made.caption) < 400, name

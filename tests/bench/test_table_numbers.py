@@ -1,12 +1,14 @@
 """What a table says, against sums done by hand."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from readings import failure, fill, kept, result
+from readings import DATA, failure, fill, kept, result
 from tinysuite import stored, tiny
 
+from tent.bench.case import Case, Data
 from tent.bench.paper import MEAN, PAPER, published_value
 from tent.bench.read.compute import cost
 from tent.bench.read.grid import summarize
@@ -14,6 +16,7 @@ from tent.bench.read.provenance import read_provenance
 from tent.bench.read.query import Query, read_grid
 from tent.bench.render.table import Field, build_table
 from tent.bench.store import Store
+from tent.bench.suite import Cell, Suite
 from tent.bench.suites import SUITES
 
 
@@ -37,14 +40,75 @@ def test_means_spreads_and_the_best_are_those_done_by_hand(tmp_path: Path) -> No
     assert said(second["one"]) == ("11.00", "0.00", True)
     assert said(second["two"]) == ("33.00", "3.00", False)  # 30, 33 and 36
     assert said(second["mean"]) == ("22.00", "1.50", False)  # 20.5, 22 and 23.5
-    assert "mean ± standard deviation (n − 1) over 3 seeds (0, 1, 2)" in made.measure
+    assert "Mean ± standard deviation (n − 1), n = 3 orders of the stream (seeds 0, 1, 2)" in made.caption[0]
     assert made.notes == ()
 
 
 def test_one_seed_has_no_spread_and_says_so(tmp_path: Path) -> None:
     made = build_table(read_grid(tiny(), stored(tmp_path).all(), Query(seeds=(1,))))
     assert said(fields(made, "first")["mean"]) == ("16.00", "", True)
-    assert "one seed (1), so no spread is known" in made.measure
+    assert "n = 1 order of the stream (seed 1); one training of each model, so no spread" in made.caption[0]
+
+
+def constant(**changes: object) -> Suite:
+    """Return a suite of a model that is not updated, and of BN."""
+
+    def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
+        case = Case("net", (Data("set"),), "bn", images=limit)
+        fixed = replace(case, method="source", **changes)
+        rows = {"Source": fixed, "BN": case}
+        return [Cell(row, "one", replace(own, seed=seed)) for seed in seeds for row, own in rows.items()]
+
+    return Suite("constant", "Constant", cells, ("Source", "BN"), ("one",), "net", means={"mean": ("one",)})
+
+
+def test_no_spread_is_shown_where_no_seed_could_change_a_number(tmp_path: Path) -> None:
+    suite = constant()
+    made = build_table(
+        read_grid(suite, kept(tmp_path, *(result(c.case, 0.5) for c in suite.cells((0, 1), None))).all())
+    )
+    assert [said(fields(made, "Source")[name])[:2] for name in ("one", "mean")] == [("50.00", "")] * 2
+    assert said(fields(made, "BN")["one"])[:2] == ("50.00", "0.00")  # batches differ from seed to seed
+    assert "one training of each model. No ± for Source, whose answers do not depend on the seed." in made.caption[0]
+
+
+@pytest.mark.parametrize("changes", [{"images": 10}, {"stats": "batch"}, {"data": (Data("set", part=(0, 5)),)}])
+def test_a_seed_that_draws_images_or_batches_has_a_spread(tmp_path: Path, changes: dict[str, object]) -> None:
+    suite = constant(**changes)
+    made = build_table(
+        read_grid(suite, kept(tmp_path, *(result(c.case, 0.5) for c in suite.cells((0, 1), None))).all())
+    )
+    assert said(fields(made, "Source")["one"])[:2] == ("50.00", "0.00")
+    assert "No ±" not in made.caption[0]
+    assert ("each with its own draw of images" in made.caption[0]) == ("stats" not in changes)
+
+
+def test_a_spread_that_should_not_be_is_shown(tmp_path: Path) -> None:
+    suite = constant()
+    results = [result(c.case, 0.5 + 0.1 * c.case.seed) for c in suite.cells((0, 1), None)]
+    made = build_table(read_grid(suite, kept(tmp_path, *results).all()))
+    assert said(fields(made, "Source")["one"])[:2] == ("55.00", "7.07")
+
+
+def test_trainings_of_each_seed_are_told_from_one(tmp_path: Path) -> None:
+    suite = constant()
+
+    def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
+        own = suite.cells(seeds, limit)
+        return [
+            replace(c, case=replace(c.case, model=f"trained:{c.case.seed}")) if c.row == "Source" else c for c in own
+        ]
+
+    again = replace(suite, cells=cells)
+    results = [
+        result(c.case.pin(f"{c.case.seed}{c.row}" * 8, [DATA]), 0.5 + 0.1 * c.case.seed) if c.row == "Source"
+        else result(c.case, 0.5)
+        for c in cells((0, 1), None)
+    ]  # fmt: skip
+    made = build_table(read_grid(again, kept(tmp_path, *results).all()))
+    assert "a training for each seed in Source, one training elsewhere" in made.caption[0]
+    assert said(fields(made, "Source")["one"])[:2] == ("55.00", "7.07")
+    assert made.notes[0].endswith("; a training for each seed")
 
 
 def test_numbers_that_look_alike_are_both_best(tmp_path: Path) -> None:
@@ -138,7 +202,7 @@ def test_the_papers_means_stand_under_ours(tmp_path: Path) -> None:
         "Oracle": "",
         "Oracle offline": "",
     }
-    means = [(f"{10 * (i + 1) + 0.5:.2f}", "0.71", i == 0) for i in range(10)]
+    means = [(f"{10 * (i + 1) + 0.5:.2f}", "0.71", i == 0) for i in range(10)]  # also where none was to be expected
     assert [said(field) for field in made.lines[-1].fields] == means
     means[1:3] = [("", "", False)] * 2  # RG and UDA-SS have four types, which is no mean of fifteen
     assert [said(field) for field in made.lines[-3].fields] == means

@@ -145,6 +145,11 @@ class Case:
         return cast("type[Task]", TASKS[self.task])
 
     @property
+    def draws_images(self) -> bool:
+        """Whether the seed decides which images are streamed, and not their order alone."""
+        return self.images is not None or any(each.part for each in self.data)
+
+    @property
     def files(self) -> dict[str, str]:
         """The user's own files that the case names, by what is in them."""
         found = {what: USER_FILE.fullmatch(getattr(self, what)) for what in ("model", "method")}

@@ -5,22 +5,32 @@ from typing import Annotated
 
 import typer
 
-from tent.cli.table import Limit, Method, Model, Seeds, Store, Suite, Weights, load_grid
+from tent.cli.table import Columns, Limit, Method, Model, Rows, Seeds, Store, Suite, Weights, load_grid
+
+LEAST = 3.0  # inches: names and axes need so much
 
 
 def plot(
     suite: Suite,
     store: Store = Path("results"),
     seeds: Seeds = None,
-    out: Annotated[Path, typer.Option(help="Folder to write PNG and SVG to.")] = Path("figures"),
+    out: Annotated[Path, typer.Option(help="Folder to write figures to.")] = Path("figures"),
     weights: Weights = None,
     limit: Limit = None,
     model: Model = None,
     method: Method = None,
+    rows: Rows = None,
+    columns: Columns = None,
+    formats: Annotated[str, typer.Option("--format", help="png, svg, pdf: some of them, with commas.")] = "png,svg,pdf",
+    width: Annotated[float, typer.Option(help="Inches: 9.5 for a page or a slide, 3.4 for one of two columns.")] = 9.5,
 ) -> None:
-    """Draw a suite's results, by column and against compute, as PNG and SVG; no model is run."""
+    """Draw a suite's results, by column and against compute, as PNG, SVG and PDF; no model is run."""
+    from tent.bench.read.narrow import narrow_grid
     from tent.bench.render.figures.plot import plot as draw
 
+    if width < LEAST:
+        raise ValueError(f"--width {width:g}: give {LEAST:g} inches or more")
+    chosen = [form.strip().lower() for form in formats.split(",")]
     grid = load_grid(suite, store, seeds=seeds, weights=weights, limit=limit, model=model, method=method)
-    for path in draw(grid, out):
+    for path in draw(narrow_grid(grid, rows or (), columns or ()), out, width, chosen):
         typer.echo(f"written: {path}")

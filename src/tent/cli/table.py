@@ -21,6 +21,12 @@ Method = Annotated[str | None, typer.Option(help="Rows of this method beside Ten
 Weights = Annotated[
     list[str] | None, typer.Option(help="How the hash of the weights begins, if there are several; may be repeated.")
 ]
+Rows = Annotated[
+    list[str] | None, typer.Option(help="Rows to show, in this order, with commas: Source,BN,Tent or 'Tent*'.")
+]
+Columns = Annotated[
+    list[str] | None, typer.Option(help="Columns to show, in this order, with commas; a mean is one: fog,snow,mean.")
+]
 
 COMPUTE = "What the answers cost instead: images forward and backward, and seconds, with training."
 
@@ -34,21 +40,26 @@ def table(
     limit: Limit = None,
     model: Model = None,
     method: Method = None,
+    rows: Rows = None,
+    columns: Columns = None,
+    full: Annotated[bool, typer.Option("--full", help="The full protocol of all results below the table.")] = False,
     compute: Annotated[bool, typer.Option("--compute", help=COMPUTE)] = False,
 ) -> None:
     """Show a suite's results as a table, ours beside the paper's; no model is run."""
     from rich.console import Console
 
+    from tent.bench.read.narrow import narrow_grid
     from tent.bench.render.costs import build_cost_table
     from tent.bench.render.table import build_table
     from tent.bench.render.terminal import to_terminal
 
     grid = load_grid(suite, store, seeds=seeds, weights=weights, limit=limit, model=model, method=method)
+    grid = narrow_grid(grid, rows or (), columns or ())
     built = build_cost_table(grid) if compute else build_table(grid)
     console = Console()
-    console.print(to_terminal(built, console.width))
+    console.print(to_terminal(built, console.width, full))
     if out is not None:
-        for path in write_files(grid, built, out):
+        for path in write_files(grid, built, out, full):
             typer.echo(f"written: {path}")
 
 
@@ -80,7 +91,7 @@ def load_grid(
     return read_grid(chosen, results, query)
 
 
-def write_files(grid: "Grid", table: "Table", folder: Path) -> list[Path]:
+def write_files(grid: "Grid", table: "Table", folder: Path, full: bool = False) -> list[Path]:
     """Write a table as Markdown, CSV and LaTeX, each whole or not at all, and return the files."""
     from tent.bench.render.latex import to_latex
     from tent.bench.render.markdown import to_markdown
@@ -89,7 +100,8 @@ def write_files(grid: "Grid", table: "Table", folder: Path) -> list[Path]:
 
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for ending, text in (("md", to_markdown(table)), ("csv", to_csv(grid)), ("tex", to_latex(table))):
+    texts = {"md": to_markdown(table, full), "csv": to_csv(grid), "tex": to_latex(table, full)}
+    for ending, text in texts.items():
         paths.append(folder / f"{table.name}.{ending}")
         with atomic_write(paths[-1]) as partial:
             partial.write_text(text, encoding="utf-8", newline="\n")

@@ -54,7 +54,7 @@ def cost(grid: Grid, row: str, columns: Sequence[str]) -> Cost | None:
     images, spent, training = sum(result.images for result in results), Passes(0, 0), 0.0
     for result in results:
         before = result.training if is_baseline(result.training) else {}
-        share = _training_share(result, _successes(grid, row, grid.columns))
+        share = _training_share(result, _answered(grid, row))
         spent += Passes(before.get("forward", 0), before.get("backward", 0)) * share + (passes(result) or Passes(0, 0))
         training += share * before.get("seconds", 0)
     known = all(passes(result) is not None for result in results)
@@ -64,6 +64,12 @@ def cost(grid: Grid, row: str, columns: Sequence[str]) -> Cost | None:
 
 def _successes(grid: Grid, row: str, columns: Sequence[str]) -> list[Result]:
     entries = [grid.entries[row, column] for column in columns if (row, column) in grid.entries]
+    return [result for entry in entries for result in entry.successes.values()]
+
+
+def _answered(grid: Grid, row: str) -> list[Result]:
+    """Return all results of a row, also of columns that are not shown: they share its trainings."""
+    entries = [entry for (own, _), entry in {**grid.hidden, **grid.entries}.items() if own == row]
     return [result for entry in entries for result in entry.successes.values()]
 
 

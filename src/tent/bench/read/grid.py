@@ -49,6 +49,17 @@ class Entry:
         """Whether labels were shown to what answered: nothing to be better than."""
         return self.case.method == "oracle"
 
+    @property
+    def trainings(self) -> int:
+        """How many models answered: more than one where each seed has its own."""
+        return len({result.case.weights for result in self.successes.values()})
+
+    @property
+    def depends_on_seed(self) -> bool:
+        """Whether a seed could change the number; a fixed model that answers the same images one by one has no such."""
+        fixed = self.case.method == "source" and self.case.stats in (None, "source")
+        return not fixed or self.case.draws_images or self.trainings > 1
+
     def values(self, metric: str) -> dict[int, float]:
         """Return a metric by seed, of the results that have it."""
         return {seed: each.metrics[metric] for seed, each in self.successes.items() if metric in each.metrics}
@@ -72,6 +83,7 @@ class Grid:
     limit: int | None = None  # images of each stream, where that is not the suite's own choice
     model: str = ""  # that took the place of the suite's own
     method: str = ""  # that was added to the suite
+    hidden: Mapping[tuple[str, str], Entry] = field(default_factory=dict)  # not chosen, but a training may be shared
 
     @property
     def file_name(self) -> str:
@@ -103,9 +115,18 @@ class Grid:
         """Every result, failed ones too."""
         return [each for entry in self.entries.values() for each in entry.results.values() if each is not None]
 
+    def row(self, row: str) -> list[Entry]:
+        """Return a row's entries."""
+        return [entry for (own, _), entry in self.entries.items() if own == row]
+
     def paper(self, row: str, column: str) -> float | None:
         """Return the paper's number of a cell as it is printed, where there is one; another model has none."""
         return None if self.model else published_value(self.name, row, column)
+
+    @property
+    def headline(self) -> str:
+        """The one number of a row: its mean over the columns, or its only column; "" where there is neither."""
+        return MEAN if MEAN in self.means else self.columns[0] if len(self.columns) == 1 else ""
 
     def group(self, row: str, title: str) -> list[Entry]:
         """Return a row's entries of a column, or of the columns of a mean; none of a mean that it lacks a column of."""
@@ -113,13 +134,16 @@ class Grid:
         present = [entry for entry in entries if entry is not None]
         return present if len(present) == len(entries) else []
 
-    def summary(self, row: str, title: str = MEAN) -> Summary | None:
-        """Return a row's number in a column, or over the columns of a mean, of the seeds that have them all."""
-        values = [entry.values(self.metric.name) for entry in self.group(row, title)]
+    def summary(self, row: str, title: str = "") -> Summary | None:
+        """Return a row's number in a column or over a mean's columns, of the seeds that have them all.
+
+        Without a title it is the headline.
+        """
+        values = [entry.values(self.metric.name) for entry in self.group(row, title or self.headline)]
         complete = [seed for seed in self.seeds if values and all(seed in own for own in values)]
         return summarize({seed: statistics.mean(own[seed] for own in values) for seed in complete})
 
-    def display_value(self, row: str, title: str = MEAN) -> tuple[float, float] | None:
+    def display_value(self, row: str, title: str = "") -> tuple[float, float] | None:
         """Return the mean and spread of such a number in the unit that is shown, a spread of 0 where none is known."""
         value = self.summary(row, title)
         return None if value is None else (self.metric.scale(value.mean), self.metric.scale(value.spread or 0))

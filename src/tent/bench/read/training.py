@@ -23,6 +23,18 @@ def budget(training: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
+def short_budget(training: Mapping[str, Any]) -> str:
+    """Return the same in a few words, without the names of the target and what it took."""
+    method, epochs = str(training.get("method", "")), training.get("epochs", 0)
+    target = " and on its target without" if training.get("target") else ""
+    length = f"{epochs:,} epoch{'' if epochs == 1 else 's'} from {_start(training)}"
+    return f"{NAMES.get(method, method)}: {length}, on {training.get('source', '')} with labels{target}"
+
+
+def _start(training: Mapping[str, Any]) -> str:
+    return str(training.get("start") or "random weights").partition(",")[0]
+
+
 def _data(training: Mapping[str, Any]) -> str:
     source = f"{training.get('source', '')} ({training.get('source_images', 0):,} images with labels)"
     if not training.get("target"):

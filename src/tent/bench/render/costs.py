@@ -8,11 +8,9 @@ UNIT = 10_000  # answered images that everything is told for
 TENT = Passes(1, 1)  # an image of Tent online, one step a batch
 HEADS = ("images forward", "images backward", "passes, × Tent's", "training (s)", "answering (s)")
 MEASURE = (
-    f"For {UNIT:,} answered images: images that go forward and backward through the whole network, with the training "
-    "of models that were trained by the row's own method and without that of source models. Passes are both together, "
-    "as a multiple of what Tent takes online: one forward and one backward an image. A training is shared among the "
-    "images that its model answers, for each seed. Seconds are as measured: of training, and of updating and "
-    "answering at test time, without reading data."
+    f"For {UNIT:,} answered images: images forward and backward through the whole network; passes are both together, "
+    "as a multiple of Tent's online, which takes one of each an image.",
+    "A row's own training is in it, shared among the images that its model answers; that of source models is not.",
 )
 
 
@@ -25,8 +23,10 @@ def build_cost_table(grid: Grid) -> Table:
         corner=f"for {UNIT:,} images",
         heads=HEADS,
         lines=tuple(line for row in grid.rows for line in _lines(grid, row)),
-        measure=MEASURE,
-        remarks=(f"Seconds at test time: {hardware}. Seconds of training: those on the models' cards.",),
+        caption=(
+            *MEASURE,
+            f"Seconds at test time, without reading data: {hardware}. Seconds of training: those on the models' cards.",
+        ),
     )
 
 

@@ -31,13 +31,13 @@ SPECIAL = {
 }
 
 
-def to_latex(table: Table) -> str:
-    """Return a table as a LaTeX float, with its caption above and its notes below."""
+def to_latex(table: Table, full: bool = False) -> str:
+    """Return a table as a LaTeX float, with its caption above, its notes below, and its full protocol if asked."""
     lines = [
         "% needs \\usepackage{booktabs}",
         "\\begin{table}",
         "\\centering",
-        f"\\caption{{{escape(f'{table.title}. {table.caption}')}}}",
+        f"\\caption{{{escape(' '.join([f'{table.title}.', *table.caption]))}}}",
         f"\\label{{tab:{''.join(c if c.isalnum() else '-' for c in table.name)}}}",
         f"\\begin{{tabular}}{{l{'r' * len(table.heads)}}}",
         "\\toprule",
@@ -48,7 +48,7 @@ def to_latex(table: Table) -> str:
         "\\end{tabular}",
     ]
     below = [f"\\textsuperscript{{{number}}} {escape(note)}" for number, note in enumerate(table.notes, 1)]
-    below += [escape(remark) for remark in table.all_remarks]
+    below += [escape(remark) for remark in (*table.remarks, *(table.details if full else ()))]
     if below:
         lines += ["\\par\\smallskip\\footnotesize\\raggedright", "\n\n".join(below)]
     return "\n".join([*lines, "\\end{table}"]) + "\n"

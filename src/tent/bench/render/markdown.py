@@ -5,17 +5,19 @@ import re
 from tent.bench.render.table import Field, Table
 
 
-def to_markdown(table: Table) -> str:
-    """Return a table as GitHub-flavoured Markdown, with its caption and notes below."""
+def to_markdown(table: Table, full: bool = False) -> str:
+    """Return a table as GitHub-flavoured Markdown, with its caption and notes below, and its full protocol if asked."""
     rows = [
         [table.corner, *(escape(head) for head in table.heads)],
         ["---", *("---:" for _ in table.heads)],
         *([escape(line.head), *(_field(field) for field in line.fields)] for line in table.lines),
     ]
     lines = [f"### {escape(table.title)}", "", *(f"| {' | '.join(row)} |" for row in rows), ""]
-    lines += [escape(table.caption), "", *(f"- {escape(remark)}" for remark in table.all_remarks), ""]
-    lines += [f"<sup>{number}</sup> {escape(note)}\\" for number, note in enumerate(table.notes, 1)]
-    return "\n".join(lines).rstrip("\\\n") + "\n"
+    notes = [f"<sup>{number}</sup> {escape(note)}" for number, note in enumerate(table.notes, 1)]
+    lines.append("\\\n".join([*(escape(line) for line in (*table.caption, *table.remarks)), *notes]))
+    if full:
+        lines += ["", *(f"- {escape(detail)}" for detail in table.details)]
+    return "\n".join(lines) + "\n"
 
 
 def escape(text: str) -> str:

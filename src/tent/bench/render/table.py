@@ -8,7 +8,9 @@ from tent.bench.paper import CITATION, MEAN, published
 from tent.bench.read.grid import Entry, Grid, Summary, display_name
 from tent.bench.read.metric import Metric
 from tent.bench.read.provenance import Provenance, read_provenance, sentence, sentences
-from tent.bench.read.training import budget, is_baseline
+from tent.bench.read.training import budget, is_baseline, short_budget
+from tent.bench.render.caption import build_caption
+from tent.bench.result import Result
 
 WIDE = 6  # a table of more columns than rows, and of more than this, is read down its columns
 Kind = Literal["ours", "paper", "missing", "failed", "blank"]
@@ -48,25 +50,22 @@ class Table:
     corner: str
     heads: tuple[str, ...]
     lines: tuple[Line, ...]
-    measure: str  # what the numbers are
+    caption: tuple[str, ...]  # what the numbers are, model, data, what differs by row: a line each
     provenance: Provenance = field(default_factory=Provenance)
+    trainings: tuple[str, ...] = ()  # what was spent on models that were trained for a cell
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()  # on the paper's numbers
 
     @property
-    def caption(self) -> str:
-        """What is true of the whole table: what its numbers are, and the protocol that all results share."""
+    def details(self) -> list[str]:
+        """The full protocol: what all results share, what is true of a row or a column alone, and trainings."""
         common = sentence(self.provenance.common)
-        return f"{self.measure} Protocol of all results: {common}." if common else self.measure
-
-    @property
-    def all_remarks(self) -> list[str]:
-        """What is true of a row or a column alone, and what is to be known of the paper's numbers."""
+        lines = [f"Protocol of all results: {common}."] if common else []
         groups = (self.provenance.by_row, self.provenance.by_column)
-        lines = [f"{name}: {line}." for facts in groups for name, line in sentences(facts)]
+        lines += [f"{name}: {line}." for facts in groups for name, line in sentences(facts)]
         if self.provenance.varied:
             lines.append(f"Different from result to result: {sentence(self.provenance.varied)}.")
-        return [*lines, *self.remarks]
+        return [*lines, *(f"{training}." for training in self.trainings)]
 
 
 def build_table(grid: Grid) -> Table:
@@ -85,26 +84,19 @@ def build_table(grid: Grid) -> Table:
     heads = [display_name(row) for row in grid.rows]
     if not (len(grid.columns) > WIDE and len(grid.columns) > len(grid.rows)):
         heads, lines = [line.head for line in lines], _transpose(lines, heads)
+    provenance = read_provenance(grid)
     return Table(
         name=grid.file_name,
         title=grid.heading,
         corner=grid.metric.axis,
         heads=tuple(heads),
         lines=tuple(lines),
-        measure=_measure(grid),
-        provenance=read_provenance(grid),
+        caption=build_caption(grid, provenance),
+        provenance=provenance,
+        trainings=tuple(_trainings(list(grid.entries.values()))),
         notes=tuple(notes),
         remarks=_remarks(grid),
     )
-
-
-def _measure(grid: Grid) -> str:
-    """Say what a number of the table is."""
-    names = ", ".join(str(seed) for seed in grid.seeds)
-    spread = f"mean ± standard deviation (n − 1) over {len(grid.seeds)} seeds ({names})"
-    if len(grid.seeds) == 1:
-        spread = f"one seed ({names}), so no spread is known"
-    return f"{grid.metric.description}, best in bold; {spread}."
 
 
 def _field(grid: Grid, row: str, column: str, notes: list[str]) -> Field:
@@ -123,7 +115,7 @@ def _field(grid: Grid, row: str, column: str, notes: list[str]) -> Field:
     if value is None:
         kind: Kind = "failed" if entry.failures else "missing"
         return Field(kind, kind, notes=_number_notes(notes, said))
-    return _number(grid.metric, value, _number_notes(notes, [*said, *_budgets([entry])]))
+    return _number(grid, [entry], value, _number_notes(notes, [*said, *_budgets([entry])]))
 
 
 def _mean_field(grid: Grid, row: str, title: str, notes: list[str]) -> Field:
@@ -134,12 +126,14 @@ def _mean_field(grid: Grid, row: str, title: str, notes: list[str]) -> Field:
         said = ["a mean is of rows in which no column is missing or failed"]
         return Field("missing", "missing", notes=_number_notes(notes, said))
     said = [] if value.seeds == grid.seeds else [f"of {_seeds(value.seeds)} alone; the rest lack a column"]
-    return _number(grid.metric, value, _number_notes(notes, [*said, *_budgets(entries)]))
+    return _number(grid, entries, value, _number_notes(notes, [*said, *_budgets(entries)]))
 
 
-def _number(metric: Metric, value: Summary, notes: tuple[int, ...]) -> Field:
-    spread = "" if value.spread is None else metric.format(value.spread)
-    return Field("ours", metric.format(value.mean), spread, notes=notes)
+def _number(grid: Grid, entries: Sequence[Entry], value: Summary, notes: tuple[int, ...]) -> Field:
+    # zero where no seed could change it would read as if something had been repeated
+    known = value.spread is not None and (value.spread > 0 or any(entry.depends_on_seed for entry in entries))
+    spread = grid.metric.format(value.spread or 0) if known else ""
+    return Field("ours", grid.metric.format(value.mean), spread, notes=notes)
 
 
 def _number_notes(notes: list[str], texts: Sequence[str]) -> tuple[int, ...]:
@@ -149,10 +143,20 @@ def _number_notes(notes: list[str], texts: Sequence[str]) -> tuple[int, ...]:
 
 
 def _budgets(entries: Sequence[Entry]) -> list[str]:
-    """Return what was spent on the models of some entries before they answered, where that was a method of its own."""
-    results = [result for entry in entries for result in entry.successes.values() if is_baseline(result.training)]
-    said = (f"{result.case.model}, state {result.case.weights[:12]}: {budget(result.training)}" for result in results)
+    """Return in a few words how the models of some entries were trained, where that was a method of its own."""
+    results, many = _trained(entries), any(entry.trainings > 1 for entry in entries)
+    often = "a training for each seed" if many else "trained once"
+    return list(dict.fromkeys(f"{short_budget(result.training)}; {often}" for result in results))
+
+
+def _trainings(entries: Sequence[Entry]) -> list[str]:
+    """Return all that was spent on those models before they answered."""
+    said = (f"{each.case.model}, state {each.case.weights[:12]}: {budget(each.training)}" for each in _trained(entries))
     return list(dict.fromkeys(said))
+
+
+def _trained(entries: Sequence[Entry]) -> list[Result]:
+    return [result for entry in entries for result in entry.successes.values() if is_baseline(result.training)]
 
 
 def _compared_data(grid: Grid, row: str, column: str) -> object:

@@ -11,15 +11,16 @@ Column = tuple[Text, ...]  # a head, and a field a line
 STYLES = {"paper": "italic", "missing": "red", "failed": "red"}
 
 
-def to_terminal(table: Table, width: int) -> Group:
-    """Return a table as rich shows it at a width, with all that is said below."""
+def to_terminal(table: Table, width: int, full: bool = False) -> Group:
+    """Return a table as rich shows it at a width, with its caption and notes below, and its full protocol if asked."""
     heads = Text(table.corner), *(Text(line.head) for line in table.lines)
     columns = [
         (Text(head), *(_text(line.fields[i]) for line in table.lines)) for i, head in enumerate(table.heads)
     ]  # the first of each is its head
     parts = [_part(table, heads, own) for own in _split(columns, width - max(map(len, heads)) - 4)]
     notes = [f"{number}: {note}" for number, note in enumerate(table.notes, 1)]
-    below = (Padding(Text(line), (0, 1)) for line in (*notes, table.caption, *table.all_remarks))
+    more = table.details if full else ["The full protocol: --full."] if table.details else []
+    below = (Padding(Text(line), (0, 1)) for line in (*table.caption, *table.remarks, *notes, *more))
     return Group(Text(table.title, "bold"), *parts, *below)
 
 

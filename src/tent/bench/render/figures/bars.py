@@ -7,6 +7,7 @@ from typing import Any
 from tent.bench.paper import MEAN
 from tent.bench.read.grid import Grid, display_name
 from tent.bench.render.figures import style
+from tent.bench.render.figures.multiples import describe_gap, reach
 
 BAR, WIDEST = 0.11, 0.45  # inches, of a bar, at least and at most
 LEFT, RIGHT, BELOW, LINE, KEY = 0.62, 0.12, 0.5, 0.175, 0.38  # inches
@@ -25,7 +26,7 @@ def draw_bars(grid: Grid, width: float = 9.5, title: str = "") -> Any:
     above, high = style.title_height(title, width - LEFT), 1.7 if width > 5 else 1.25
     legend = math.ceil(len(_handles(grid, width)) / _columns(grid, width)) * LINE + 0.1
     figure = style.new_figure(width, above + legend + panels * (high + BELOW))
-    top = max(_reach(grid, row, group) for row in grid.rows for group in groups) * 1.06 or 1.0
+    top = max(reach(grid, row, group) for row in grid.rows for group in groups) * 1.06 or 1.0
     for i in range(panels):
         axis = style.add_axis(figure, LEFT, above + legend + i * (high + BELOW), width - LEFT - RIGHT, high)
         own = groups[i * each : (i + 1) * each]
@@ -49,7 +50,9 @@ def _panel(axis: Any, grid: Grid, groups: list[str]) -> None:
             if value is not None:
                 _bar(axis, at, wide, value, look)
             elif grid.group(row, group):
-                axis.text(at, 0, f" {_gap(grid, row, group)}", rotation=90, fontsize=6, ha="center", color=style.INK)
+                axis.text(
+                    at, 0, f" {describe_gap(grid, row, group)}", rotation=90, fontsize=6, ha="center", color=style.INK
+                )
             if paper is not None:
                 axis.plot(at, paper, "D", markersize=4.5, markerfacecolor=style.GROUND, markeredgecolor=style.INK)
 
@@ -96,15 +99,6 @@ def _legend(figure: Any, grid: Grid, above: float) -> None:
 def _columns(grid: Grid, width: float) -> int:
     longest = max(len(row) for row in (*grid.rows, "the paper"))
     return max(1, int((width - LEFT - RIGHT + 0.1) / (longest * style.LETTER + KEY)))
-
-
-def _reach(grid: Grid, row: str, group: str) -> float:
-    return max(sum(grid.display_value(row, group) or (0.0,)), grid.paper(row, group) or 0.0)
-
-
-def _gap(grid: Grid, row: str, group: str) -> str:
-    entry = grid.entries.get((row, group))
-    return "failed" if entry and entry.failures else "missing"
 
 
 def _label(group: str) -> str:

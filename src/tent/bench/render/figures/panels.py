@@ -10,7 +10,7 @@ from tent.bench.read.grid import Grid
 from tent.bench.render.figures import style
 
 LEFT, RIGHT, ABOVE, BELOW, HIGH, BAR = 0.6, 0.15, 0.32, 0.5, 1.5, 0.26  # inches
-OURS, OTHER = style.KNOWN["Tent"], style.Look("#a9c3d1", "", "s")  # dark and light
+OURS, OTHER = style.KNOWN["Tent"], style.PLAIN  # dark and light
 NUMBERS = {"lr": "learning rate", "batch_size": "images a batch", "steps": "steps a batch"}  # drawn as lines
 
 

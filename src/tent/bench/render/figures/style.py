@@ -16,6 +16,8 @@ from tent.plotting import pyplot
 INK = "#1c1c1e"  # of text and lines; an SVG inside a page takes the page's own instead
 GROUND = "#fefefe"  # of what stands out from the bars; the page's own too
 SMALL, TEXT = 7.5, 9.0  # points
+FORMATS = ("png", "svg", "pdf")
+DATES = {"svg": "Date", "pdf": "CreationDate"}  # what a format would note the time under
 LETTER = 0.062  # inches, of the small text; a generous mean
 
 
@@ -40,6 +42,7 @@ KNOWN: Mapping[str, Look] = {
     "Oracle": Look("#7a8794", "**", "H"),
     "Oracle offline": Look("#46505a", "oO", "x"),
 }
+PLAIN = Look("#a9c3d1", "", "s")  # beside a row that stands out
 OTHERS = (
     Look("#7fb7be", "xxxx", "P"),
     Look("#5b7f3a", "----", "X"),
@@ -106,9 +109,9 @@ def _wrap(text: str, width: float) -> list[str]:
     return textwrap.wrap(text, max(10, int(width / (LETTER * TEXT / SMALL))))
 
 
-def save_figure(figure: Any, path: Path) -> list[Path]:
-    """Write a figure as PNG and as SVG, each whole or not at all; close it, and return the files."""
-    files = [path.with_name(path.name + suffix) for suffix in (".png", ".svg")]
+def save_figure(figure: Any, path: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Write a figure in some formats, each file whole or not at all; close it, and return the files."""
+    files = [path.with_name(f"{path.name}.{form}") for form in formats]
     for file in files:
         with atomic_write(file) as partial:
             _save(figure, partial, file.suffix[1:])
@@ -142,6 +145,6 @@ def _save(figure: Any, to: Any, form: str) -> None:
         text.set_parse_math(False)  # a name with dollars in it is a name
 
     # text as outlines, so that it is as wide everywhere as it was measured here; the same bits every time
-    settings: Any = {"svg.fonttype": "path", "svg.hashsalt": "tent", "hatch.linewidth": 0.7}
+    settings: Any = {"svg.fonttype": "path", "svg.hashsalt": "tent", "pdf.fonttype": 42, "hatch.linewidth": 0.7}
     with matplotlib.rc_context(settings):
-        figure.savefig(to, dpi=150, format=form, metadata={"Date": None} if form == "svg" else None)
+        figure.savefig(to, dpi=150, format=form, metadata={DATES[form]: None} if form in DATES else None)
