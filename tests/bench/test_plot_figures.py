@@ -15,10 +15,13 @@ from tinysuite import stored, tiny
 
 from tent.bench.case import Case
 from tent.bench.read.grid import Grid
+from tent.bench.read.narrow import narrow_grid
 from tent.bench.read.query import read_grid
 from tent.bench.render.figures.bars import draw_bars
 from tent.bench.render.figures.margin import spread_out
+from tent.bench.render.figures.multiples import draw_multiples
 from tent.bench.render.figures.panels import draw_panels, rows_by_choice
+from tent.bench.render.figures.placement import Box, crosses, place_names
 from tent.bench.render.figures.plot import list_pictures, plot
 from tent.bench.render.figures.severity_lines import draw_severities
 from tent.bench.render.figures.style import KNOWN, OTHERS, find_looks
@@ -28,6 +31,7 @@ from tent.bench.suites import SUITES
 
 pytest.importorskip("matplotlib")
 WIDTHS = (9.5, 3.4)
+STARTS = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
 KINDS = {
     "cifar10-c": ["columns", "compute"],
     "digits": ["columns", "compute"],
@@ -140,14 +144,38 @@ def test_bars_wrap_into_panels_that_share_a_scale_and_name_every_column(filled: 
 
 
 @pytest.mark.usefixtures("done")
-def test_what_is_missing_or_failed_is_named_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_are_small_multiples_on_one_scale_and_few_are_bars(
+    filled: dict[str, Grid], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid = filled["cifar10-c"]
+    picture = list_pictures(grid)[0]
+    assert picture.draw is draw_multiples
+    assert list_pictures(narrow_grid(grid, ["Source,BN,Tent"]))[0].draw is draw_bars
+    figure = picture.draw(grid, 9.5, "")
+    titles = [axis.get_title(loc="left") for axis in figure.axes]
+    assert titles == [name.replace("_", " ") for name in (*grid.columns, "mean", "mean of 4 types")]
+    assert len({axis.get_xlim() for axis in figure.axes}) == 1
+    fog = figure.axes[grid.columns.index("fog")]
+    shown = [round(patch.get_width(), 6) for patch in fog.patches]
+    assert shown == [round(grid.display_value(row, "fog")[0], 6) for row in grid.rows]
+    marks = {round(line.get_xdata()[0], 1) for axis in figure.axes for line in axis.lines if line.get_marker() == "D"}
+    assert marks == {40.8, 18.3, 16.7, 17.5, 17.3, 15.7, 14.3}
+    texts = Counter(text for text, _ in written(figure, monkeypatch))
+    assert all(texts[row] == 3 for row in grid.rows)  # once for each line of panels
+
+
+@pytest.mark.usefixtures("done")
+@pytest.mark.parametrize("draw", [draw_bars, draw_multiples])
+def test_what_is_missing_or_failed_is_named_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, draw: Any
+) -> None:
     suite = tiny()
     store = stored(tmp_path, keep=lambda cell: cell.row == "first")
     for cell in suite.cells((0,), None):
         if cell.row == "second" and cell.column == "one":
             store.put(failure(cell.case, "no"))
     grid = read_grid(suite, store.all())
-    said = [text.strip() for text, _ in written(draw_bars(grid), monkeypatch)]
+    said = [text.strip() for text, _ in written(draw(grid), monkeypatch)]
     assert said.count("failed") == 1
     assert said.count("missing") == 2  # the other column, and the mean
     assert "second" not in [text for text, _ in written(draw_tradeoff(grid), monkeypatch)]
@@ -238,29 +266,50 @@ def test_names_in_the_margin_are_a_gap_apart_in_order_and_inside(places: list[fl
     assert all(-1e-9 <= place <= 3.0 + 1e-9 for place in moved)
 
 
+@given(st.lists(st.tuples(st.floats(0.3, 3.7), st.floats(0.2, 2.4)), min_size=1, max_size=11))
+def test_names_beside_points_touch_nothing_and_their_lines_do_not_cross(points: list[tuple[float, float]]) -> None:
+    room = Box(0.0, 0.0, 4.0, 2.6)
+    places = place_names(points, [0.7] * len(points), room)
+    for place, point in zip(places, points, strict=True):
+        assert place.line[0] == point
+        assert place.box.left >= -1e-9
+        assert place.box.low >= -1e-9
+        assert place.box.right <= 4.0 + 1e-9
+        assert place.box.high <= 2.6 + 1e-9
+        assert not any(place.box.left < x < place.box.right and place.box.low < y < place.box.high for x, y in points)
+    for one, two in itertools.combinations(places, 2):
+        assert not one.box.overlaps(two.box)
+        assert not crosses(one.line, two.line)
+
+
+def test_a_name_that_has_room_stands_right_of_its_point() -> None:
+    (place,) = place_names([(1.0, 1.0)], [0.5], Box(0.0, 0.0, 4.0, 2.0))
+    assert place.box.left == pytest.approx(1.1)
+    assert (place.box.low + place.box.high) / 2 == pytest.approx(1.0)
+
+
 def test_names_that_do_not_touch_stay_where_they_are() -> None:
     assert spread_out([0.0, 0.5, 1.0], 0.2, 1.0) == pytest.approx([0.0, 0.5, 1.0])
     assert spread_out([0.5, 0.5], 0.2, 1.0) == pytest.approx([0.4, 0.6])
 
 
-def test_plot_writes_png_and_svg_and_the_same_bits_again(tmp_path: Path, filled: dict[str, Grid]) -> None:
+def test_plot_writes_png_svg_and_pdf_and_the_same_bits_again(tmp_path: Path, filled: dict[str, Grid]) -> None:
     for name in ("digits", "ablation"):
         files = plot(filled[name], tmp_path / "one")
-        assert [path.name for path in files] == [
-            f"{name}-{kind}{end}" for kind in KINDS[name] for end in (".png", ".svg")
-        ]
-    assert len(list((tmp_path / "one").iterdir())) == 6  # and nothing half-written
+        assert [path.name for path in files] == [f"{name}-{kind}{end}" for kind in KINDS[name] for end in STARTS]
+    assert len(list((tmp_path / "one").iterdir())) == 9  # and nothing half-written
     again = plot(filled["digits"], tmp_path / "two")
     for path in again:
         content = path.read_bytes()
         assert content == (tmp_path / "one" / path.name).read_bytes()
-        assert content.startswith(b"\x89PNG" if path.suffix == ".png" else b"<?xml")
+        assert content.startswith(STARTS[path.suffix])
+        assert b"/Type3" not in content  # outlines that journals refuse
 
 
 def test_names_with_dollars_are_drawn_as_they_are(tmp_path: Path) -> None:
     suite = tiny(("$a^{$ & b", "c_d"), ("<one>", "two%"), "a $\\bad$ title")
     store = kept(tmp_path / "store", *(result(cell.case, 0.5) for cell in suite.cells((0,), None)))
-    assert len(plot(read_grid(suite, store.all()), tmp_path)) == 4
+    assert len(plot(read_grid(suite, store.all()), tmp_path)) == 6
 
 
 def test_a_suite_of_failures_has_no_figure(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ pytest.importorskip("matplotlib")
 pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER), reason="no chromium with its chromedriver here (Debian: apt-get install chromium-driver)"
 )
-PHONE, DESK = 360, 1280
+SMALL, PHONE, DESK = 360, 390, 1280
 VISIBLE = """
 return [...document.querySelectorAll('figure')].map(figure => [...figure.querySelectorAll('svg')]
   .map(svg => svg.getBoundingClientRect()).filter(box => box.width > 0 && box.height > 0)
@@ -61,9 +61,10 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [PHONE, DESK])
+@pytest.mark.parametrize("width", [SMALL, PHONE, DESK])
 def test_the_page_is_whole_at_every_width(window: Browser, page: Path, width: int, dark: bool) -> None:
     window.open(page, width, dark)
+    window.run("document.querySelectorAll('details').forEach(part => part.open = true);")
     scrolled, there = window.run(WIDE)
     assert there == width
     assert scrolled <= there
@@ -87,6 +88,39 @@ def test_the_page_is_whole_at_every_width(window: Browser, page: Path, width: in
 def test_wide_tables_scroll_in_their_own_box_on_a_phone(window: Browser, page: Path) -> None:
     window.open(page, PHONE)
     assert any(scrolls for _, _, scrolls, _ in window.run(BOXES))
+
+
+def test_the_widest_table_of_the_paper_is_whole_at_a_desk(window: Browser, page: Path) -> None:
+    window.open(page, DESK)
+    ask = "const box = document.querySelector('#cifar10-c .box'); return [box.scrollWidth, box.clientWidth];"
+    needed, there = window.run(ask)
+    assert needed <= there
+
+
+def test_the_first_column_stays_while_a_table_scrolls(window: Browser, page: Path) -> None:
+    window.open(page, PHONE)
+    ask = """
+    const box = document.querySelector('#cifar10-c .box'), head = box.querySelector('tbody th');
+    const last = box.querySelector('tbody td:last-child'), edge = () => box.getBoundingClientRect();
+    const hidden = last.getBoundingClientRect().left > edge().right;
+    box.scrollLeft = box.scrollWidth;
+    return [hidden, head.getBoundingClientRect().left - edge().left, edge().right - last.getBoundingClientRect().right];
+    """
+    hidden, left, right = window.run(ask)
+    assert hidden
+    assert abs(left) <= 2
+    assert -1 <= right <= 2
+
+
+def test_the_protocol_is_behind_a_click(window: Browser, page: Path) -> None:
+    window.open(page, DESK)
+    ask = """
+    const part = document.querySelector('#cifar10-c details'), facts = part.querySelector('dl');
+    const before = facts.checkVisibility();
+    part.querySelector('summary').click();
+    return [before, facts.checkVisibility(), facts.textContent.includes('before the stream, never in it')];
+    """
+    assert window.run(ask) == [False, True, True]
 
 
 def test_ink_and_ground_follow_the_readers_choice(window: Browser, page: Path) -> None:

@@ -1,5 +1,6 @@
 """Names beside their points: each as near as it can be without touching a name, a point or another's line."""
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,8 +9,10 @@ from typing import Any
 from tent.bench.render.figures import style
 
 HEIGHT, MARK, NEAR = 0.125, 0.075, 0.1  # inches: of a name, from a point's centre to its edge, to a name without a line
-DISTANCES = tuple(NEAR + 0.07 * i for i in range(30))
-ANGLES = (0, 180, 90, 270, *(20 * i for i in range(18)))  # degrees; beside a point before above it
+DISTANCES = tuple(NEAR + 0.08 * i for i in range(13))
+STARTS = (0, 3, 6)  # distances to begin at in a crowd, where near names leave the next no way out
+CLOSE = 0.3  # inches between two points of a crowd
+ANGLES = (0, 180, 90, 270, *(30 * i for i in range(12)))  # degrees; beside a point before above it
 Point = tuple[float, float]  # inches from an axis' lower left corner
 
 
@@ -50,13 +53,51 @@ def place_names(
     """
     reach = [max(MARK, spread) for spread in spreads or [0.0] * len(points)]
     marks = [Box(x - MARK, y - up, x + MARK, y + up) for (x, y), up in zip(points, reach, strict=True)]
+    crowd = [sorted(math.dist(point, other) for other in points)[1:3] for point in points]
+    order = sorted(range(len(points)), key=crowd.__getitem__)
+    for start in STARTS:
+        nearest = [start if near and near[0] < CLOSE else 0 for near in crowd]
+        tried = [list(_candidates(*each, room)) for each in zip(points, widths, nearest, strict=True)]
+        if places := _choose(tried, marks, order):
+            return places
+    return _line_up(points, widths, room, marks)
+
+
+def _choose(tried: Sequence[Sequence[Place]], marks: Sequence[Box], order: Sequence[int]) -> list[Place]:
+    """Return the first free place of each name, one name after another; none if a name finds none."""
     places: dict[int, Place] = {}
-    for i in sorted(range(len(points)), key=lambda i: sorted(math.dist(points[i], other) for other in points)[1:3]):
+    for i in order:
         others = [mark for j, mark in enumerate(marks) if j != i]
-        tried = _candidates(points[i], widths[i], room)
-        free = (place for place in tried if _is_free(place, list(places.values()), others, marks[i]))
-        places[i] = next(free, None) or next(_candidates(points[i], widths[i], room))
-    return [places[i] for i in range(len(points))]
+        placed = list(places.values())
+        place = next((each for each in tried[i] if _is_free(each, placed, others, marks[i])), None)
+        if place is None:
+            return []
+        places[i] = place
+    return [places[i] for i in range(len(tried))]
+
+
+def _line_up(points: Sequence[Point], widths: Sequence[float], room: Box, marks: Sequence[Box]) -> list[Place]:
+    """Return places one under another at both sides of the room: a way for any crowd, with longer lines."""
+    step, widest = 1.15 * HEIGHT, max(widths)
+    heights = [room.low + i * step for i in range(int((room.high - room.low) / step))]
+    lefts = (room.right - widest, room.left)[: 2 if 2 * widest < room.right - room.left else 1]
+    slots = [Box(left, low, left + widest, low + HEIGHT) for left in lefts for low in heights]
+    free = [slot for slot in slots if not any(slot.overlaps(mark) for mark in marks)] or slots
+    lines: list[tuple[Point, Point]] = []
+    chosen: list[Box] = []
+    for point in points:
+        left_over = [slot for slot in free if slot not in chosen] or slots
+        chosen.append(min(left_over, key=lambda slot: math.dist(point, slot.nearest(point))))
+    swapped = True
+    while swapped:  # two lines that cross are shorter the other way round, so this ends
+        swapped = False
+        ends = [(slot.right if slot.left == room.left else slot.left, slot.low + HEIGHT / 2) for slot in chosen]
+        lines = list(zip(points, ends, strict=True))
+        for i, j in itertools.combinations(range(len(points)), 2):
+            if crosses(lines[i], lines[j]):
+                chosen[i], chosen[j], swapped = chosen[j], chosen[i], True
+                break
+    return [Place(slot, line) for slot, line in zip(chosen, lines, strict=True)]
 
 
 def write_names(axis: Any, points: Mapping[str, Point], spreads: Sequence[float]) -> None:
@@ -64,7 +105,7 @@ def write_names(axis: Any, points: Mapping[str, Point], spreads: Sequence[float]
     size = axis.get_position().size * axis.figure.get_size_inches()
     to_inches = axis.transData + axis.transAxes.inverted()
     places = [tuple(to_inches.transform(point) * size) for point in points.values()]
-    texts = [style.shorten(name, size[0] / 2) for name in points]
+    texts = [style.shorten(name, 0.6 * size[0]) for name in points]
     widths = [len(text) * style.LETTER for text in texts]
     low, high = axis.get_ylim()
     up = [spread / (high - low) * size[1] for spread in spreads]
@@ -79,9 +120,9 @@ def write_names(axis: Any, points: Mapping[str, Point], spreads: Sequence[float]
         name.set(transform=axis.transAxes, va="center_baseline", fontsize=style.SMALL, color=style.INK)
 
 
-def _candidates(point: Point, width: float, room: Box) -> Iterator[Place]:
+def _candidates(point: Point, width: float, start: int, room: Box) -> Iterator[Place]:
     """Return places around a point, near ones first, that are inside the room."""
-    for distance in DISTANCES:
+    for distance in DISTANCES[start:]:
         for angle in ANGLES:
             x = point[0] + distance * math.cos(math.radians(angle))
             y = point[1] + distance * math.sin(math.radians(angle))
