@@ -64,7 +64,7 @@ def test_the_highest_is_best_where_the_task_says_so() -> None:
     assert [[field.bold for field in line.fields] for line in made.lines] == [[False] * 3, [True] * 3]
     assert [line.fields[0].text for line in made.lines] == ["0.500", "0.750"]
     assert made.corner == "hits"
-    assert made.measure.startswith("Hits, higher is better, best in bold; mean ± standard deviation (n − 1)")
+    assert made.caption[0].startswith("Hits, higher is better, best in bold. Mean ± standard deviation (n − 1)")
 
 
 @pytest.mark.usefixtures("task")
@@ -73,7 +73,7 @@ def test_percent_is_a_hundredfold_and_a_label_keeps_its_letters() -> None:
     made = build_table(grid)
     assert [line.fields[0].text for line in made.lines] == ["50.00", "75.00"]
     assert made.corner == "mIoU (%)"
-    assert made.measure.startswith("mIoU in percent, higher is better")
+    assert made.caption[0].startswith("mIoU in percent, higher is better")
     assert [picture.caption.split(":")[0] for picture in list_pictures(grid)] == [
         "mIoU by column",
         "mIoU against compute",

@@ -1,4 +1,4 @@
-"""The lean path: the same numbers with less kept for the backward pass, in memory that is reused."""
+"""The lean path: the same numbers up to rounding, with less kept for the backward pass, in memory that is reused."""
 
 from collections.abc import Callable
 from functools import partial
