@@ -16,6 +16,7 @@ from tent.bench.case import Case, Data
 from tent.bench.execute.inputs import load_entry
 from tent.bench.execute.run_case import run_case
 from tent.bench.read.compute import Passes, cost, passes
+from tent.bench.read.narrow import narrow_grid
 from tent.bench.read.query import Query, read_grid
 from tent.bench.render.costs import build_cost_table
 from tent.bench.render.markdown import to_markdown
@@ -119,6 +120,16 @@ def test_a_training_for_all_columns_is_shared_out(tmp_path: Path) -> None:
     assert found["RG"] == ["210,000", "100,000", "15.5", "150", "20.0"]
 
 
+def test_a_training_is_shared_out_also_where_a_column_is_not_shown(tmp_path: Path) -> None:
+    suite = several({"a": "trained:a", "b": "trained:a"})
+    store = kept(tmp_path, *(result(cell.case, 0.5) for cell in suite.cells((0,), None)))
+    grid = read_grid(suite, store.all())
+    part = narrow_grid(grid, ["RG"], ["b"])
+    assert (part.rows, part.columns) == (("RG",), ("b",))
+    assert cost(part, "RG", ["b"]) == cost(grid, "RG", ["b"])
+    assert len(part.results) == 1
+
+
 def test_the_training_of_a_source_model_is_not_counted(tmp_path: Path) -> None:
     found = lines(tmp_path, {"a": "trained:a"}, a={**TRAINING, "method": "source"})
     assert found["RG"] == ["10,000", "0", "0.5", "", "20.0"]
@@ -143,7 +154,7 @@ def test_the_command_shows_and_writes_it(tmp_path: Path, monkeypatch: pytest.Mon
     ]
     text = (tmp_path / "made" / "tiny-compute.md").read_text(encoding="utf-8")
     assert "| second | 10,000 | 10,000 | 1.0 |  | 20.0 |" in text
-    assert "Seconds at test time: a processor, 2 threads." in text
+    assert "Seconds at test time, without reading data: a processor, 2 threads." in text
 
 
 def test_the_report_has_it_where_a_model_was_trained_for_a_row(tmp_path: Path) -> None:

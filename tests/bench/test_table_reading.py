@@ -8,12 +8,20 @@ import pytest
 from readings import DATA, WEIGHTS, failure, fill, kept, result
 from tinysuite import stored, tiny
 
+from tent.bench.read.narrow import split_names
 from tent.bench.read.query import Query, group_by_case, open_results, read_grid, read_grids, stored_limits
 from tent.bench.result import Result
 from tent.bench.store import Store
 from tent.bench.suites import SUITES
 
 OTHER, OWN = "b2" * 32, "gone.py:Sharpen"
+
+
+def test_names_with_commas_of_their_own_are_found() -> None:
+    rows = SUITES["cifar10-c-severities"].rows
+    assert split_names("Tent, severity 5,BN, severity 1", rows) == ["Tent, severity 5", "BN, severity 1"]
+    assert split_names("Tent*, severity 5,BN*", rows) == ["Tent*, severity 5", "BN*"]
+    assert split_names("gaussian noise, FOG,", ("gaussian_noise", "fog")) == ["gaussian noise", "FOG"]
 
 
 def test_two_sets_of_weights_end_in_one_clear_line_and_a_prefix_picks(tmp_path: Path) -> None:

@@ -33,9 +33,8 @@ def narrow_grid(grid: Grid, rows: Sequence[str] = (), columns: Sequence[str] = (
 def split_names(text: str, known: Sequence[str]) -> list[str]:
     """Return the names in a text with commas, where a name that is known may have commas of its own."""
     parts, names = [part.strip() for part in text.split(",")], []
-    known_names = {_plain(name) for name in known}
     while parts:
-        lengths = (n for n in range(len(parts), 0, -1) if _plain(", ".join(parts[:n])) in known_names)
+        lengths = (n for n in range(len(parts), 0, -1) if _matches(", ".join(parts[:n]), known))
         taken = next(lengths, 1)
         names.append(", ".join(parts[:taken]))
         parts = parts[taken:]
@@ -46,12 +45,16 @@ def _find_all(suite: str, what: str, wanted: Sequence[str], known: Sequence[str]
     found: list[str] = []
     for text in wanted:
         for name in split_names(text, known):
-            own = [each for each in known if fnmatchcase(_plain(each), _plain(name)) or _plain(each) == _plain(name)]
-            if not own:
+            if not (own := _matches(name, known)):
                 there = ", ".join(display_name(each) for each in known)
                 raise ValueError(f"{suite} has no {what} {name!r}; it has {there}")
             found += [each for each in own if each not in found]
     return found
+
+
+def _matches(name: str, known: Sequence[str]) -> list[str]:
+    own = _plain(name)
+    return [each for each in known if _plain(each) == own or fnmatchcase(_plain(each), own)]
 
 
 def _plain(name: str) -> str:
