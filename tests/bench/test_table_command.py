@@ -86,6 +86,7 @@ def test_rows_and_columns_choose_and_keep_their_numbers(tmp_path: Path) -> None:
     ran = tent(tmp_path, "table", "tiny", "--rows", "SECOND,first", "--columns", "mean", "--columns", "two")
     lines = [[part.strip() for part in line.split("│")[1:-1]] for line in ran.stdout.splitlines() if "│" in line]
     assert lines == [["second", "33.00±3.00", "22.00±1.50"], ["first", "20.00±0.00", "16.00±1.00"]]
+    assert "mean: over 2 columns, also those not shown." in " ".join(ran.stdout.split())
     ran = tent(tmp_path, "table", "tiny", "--columns", "one", "--rows", "f*", "--out", "made")
     assert "mean" not in ran.stdout.split("Mean")[0]
     csv = (tmp_path / "made" / "tiny.csv").read_text(encoding="utf-8").splitlines()

@@ -21,7 +21,9 @@ def build_caption(grid: Grid, provenance: Provenance) -> tuple[str, ...]:
 
 
 def _measure(grid: Grid) -> str:
-    return f"{grid.metric.description}, best in bold."
+    unseen = [title for title, own in grid.means.items() if set(own) - set(grid.columns)]
+    over = (f" {title}: over {len(grid.means[title])} columns, also those not shown." for title in unseen)
+    return f"{grid.metric.description}, best in bold.{''.join(over)}"
 
 
 def _spread(grid: Grid) -> str:

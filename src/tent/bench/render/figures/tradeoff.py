@@ -39,7 +39,7 @@ def _panel(axis: Any, grid: Grid, group: str) -> None:
         ends += [value[0] - value[1], value[0] + value[1]]
         spreads.append(value[1])
         style.plot_point(axis, points[row], value[1], look, size=7)
-    title = "mean over the columns" if group == MEAN else display_name(group)
+    title = f"mean over {len(grid.means[MEAN])} columns" if group == MEAN else display_name(group)
     axis.set_title(title, fontsize=style.SMALL, color=style.INK, loc="left")
     if not points:
         axis.set(xticks=[], yticks=[])
