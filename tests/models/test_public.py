@@ -64,7 +64,7 @@ def test_another_file_than_the_published_is_refused(published: Path) -> None:
     weights_folder().mkdir(parents=True)
     size = published.stat().st_size
     (weights_folder() / f"{NAME}.pth").write_bytes(b"\0" * size)
-    with pytest.raises(ValueError, match="its sha256 is .* was published; delete it, and it is fetched again"):
+    with pytest.raises(ValueError, match=r"its sha256 is .* was published; delete it, and it is fetched again"):
         zoo.load(NAME)
 
 

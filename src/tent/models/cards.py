@@ -87,7 +87,7 @@ def train_command(name: str) -> str:
     target, more = _split_set(rest)
     if method == "ttt" and source and re.fullmatch(r"|r26-gn", rest):
         return f"tent train --model {rest or 'r26'} --method ttt --source {source}"
-    if method in ("rg", "uda-ss") and source and target and re.fullmatch(r"|test|[a-z_]+-[1-5]", more):
+    if method in ("rg", "uda-ss") and source and target and re.fullmatch(r"|test|[a-z_]+-[1-5](-train)?", more):
         words = ":".join([target, *more.split("-")] if more else [target])
         here, there = SIDES.get(source), SIDES.get(target)
         size = f" --size {here}" if here and there and here != there else ""

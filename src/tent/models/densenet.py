@@ -1,4 +1,4 @@
-"""DenseNet-BC, whose layers see all that came before them: the network of the public CIFAR models (Huang et al., 2017)."""
+"""DenseNet-BC, the network of the public CIFAR models: a layer sees all that came before it (Huang et al., 2017)."""
 
 import torch
 import torch.nn.functional as F

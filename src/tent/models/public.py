@@ -1,4 +1,4 @@
-"""Public models that nobody here trained: their weights are fetched once from where they were published, and checked."""
+"""Public models: others trained them, and their weights are fetched once from where they were published."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ def weights_folder() -> Path:
 
 
 def fetch_weights(file: File) -> Path:
-    """Return the path of a file of weights, fetched if it is not there; one that is not the published file is refused."""
+    """Return the path of a file of weights, fetched if it is not there; any but the published one is refused."""
     path = weights_folder() / file.name
     if path.is_file():
         return _check(file, path)

@@ -51,9 +51,9 @@ def _import_robustbench() -> tuple[Any, Any]:
             sys.modules[module] = importlib.import_module(f"py{module}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of timm and setuptools, on names that it still uses
-        return import_library("robustbench.utils", "robustbench"), import_library(
-            "robustbench.model_zoo", "robustbench"
-        )
+        modules = ("robustbench.utils", "robustbench.model_zoo")
+        utils, zoo = (import_library(module, "robustbench") for module in modules)
+    return utils, zoo
 
 
 @contextmanager
