@@ -8,10 +8,11 @@ from tent.bench.suites.digits import DIGITS
 from tent.bench.suites.generalise import GENERALISE
 from tent.bench.suites.large import IMAGENETC, IMAGENETC_BY_TYPE, VISDAC
 from tent.bench.suites.model_table import MODEL_TABLE
-from tent.bench.suites.table2 import CIFAR10C, CIFAR100C
+from tent.bench.suites.table2 import CIFAR10C, CIFAR10C_ON_TEST, CIFAR100C
 
 SUITES: dict[str, Suite] = {
     "cifar10-c": CIFAR10C,
+    "cifar10-c-on-test": CIFAR10C_ON_TEST,
     "cifar10-c-choice": CIFAR10C_CHOICE,
     "cifar10-c-severities": CIFAR10C_SEVERITIES,
     "cifar10-c-by-type": CIFAR10C_BY_TYPE,
