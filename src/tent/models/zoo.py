@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tent.models.cards import build_from_card, load_trained, read_card
+from tent.models.cards import build_from_card, is_trained, load_own, load_trained, read_card, split_own
 from tent.models.entry import Entry
 from tent.models.libraries import LIBRARIES, load_factory
 from tent.models.public import PUBLIC, load_public
@@ -33,6 +33,8 @@ def load(name: str, weights: str | os.PathLike[str] | None = None, pretrained: b
         entry = load_shipped(name)
     elif name in PUBLIC:
         entry = load_public(name, pretrained and weights is None)
+    elif split_own(name):
+        entry = load_own(name)
     elif kind == "trained" and rest:
         entry = load_trained(rest)
     elif kind.endswith(".py") and rest:
@@ -46,6 +48,11 @@ def load(name: str, weights: str | os.PathLike[str] | None = None, pretrained: b
         entry = replace(entry, weights=f"{Path(weights).name}", training=None)
     entry.model.eval()
     return entry
+
+
+def is_waiting(name: str) -> bool:
+    """Tell whether a name is that of a source model of the tables that neither ships nor has been trained here."""
+    return name not in SHIPPED and split_own(name) is not None and not is_trained(name)
 
 
 def card(name: str) -> dict[str, Any]:
