@@ -144,10 +144,10 @@ def test_a_model_that_was_asked_for_has_to_be_there(data: Path) -> None:
 def test_what_to_train_is_one_line() -> None:
     line = describe_untrained([cell for cell in SUITES["cifar10-c"].cells((0,), None) if "trained:" in cell.case.model])
     assert line.startswith(
-        "23 cases wait for 9 trainings: RG, UDA-SS on gaussian noise, defocus blur, fog, jpeg compression; TTT on "
+        "38 cases wait for 9 trainings: RG, UDA-SS on gaussian noise, defocus blur, fog, jpeg compression; TTT, TTT off"
     )
     assert line.endswith(
-        "; train each, such as: tent train --model r26 --method rg --source cifar10 --target cifar10-c:gaussian_noise:5"
+        "such as: tent train --model r26 --method rg --source cifar10 --target cifar10-c:gaussian_noise:5:train"
     )
     assert "\n" not in line
     one = describe_untrained(
@@ -195,7 +195,7 @@ def test_cells_of_other_budgets_have_notes_of_their_own_and_a_mean_has_all(tmp_p
     store = Store(tmp_path)
     fill(store, SUITES["cifar10-c"], (0,), lambda row, column, case: (0.25, 1.0))
     for each in store.all():
-        if each.case.model.endswith("rg-cifar10-cifar10-c-fog-5"):
+        if each.case.model.endswith("rg-cifar10-cifar10-c-fog-5-train"):
             store.put(replace(each, training={**TRAINING, "epochs": 1}))
     made = build_table(read_grid(SUITES["cifar10-c"], store.all()))
     columns = {line.head: line.fields[made.heads.index("RG")] for line in made.lines}

@@ -22,7 +22,7 @@ def test_the_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     exec(compile(block, "docs/reading.md", "exec"), {})
     shown = capsys.readouterr().out
     assert "Summary(mean=0.25, spread=0.0, seeds=(0, 1))" in shown
-    assert "| Tent | **25.00 ± 0.00** | 10.0 |" in shown
+    assert "| Tent offline | **25.00 ± 0.00** | 10.0 |" in shown
 
 
 def test_every_column_of_the_csv_is_named(tmp_path: Path) -> None:

@@ -79,6 +79,23 @@ def test_some_severities_are_files_of_their_own(root, clean, calls):
     assert make(catalog.get_set("cifar10-c"), root, ["fog"], [1]) == ()
 
 
+def test_training_images_have_a_folder_and_draws_of_their_own(root, clean, calls):
+    images, labels = made.pixels(600, 4, 4, 3), np.arange(600) % 10
+    made.arrays(root / "cifar10", "train", images, labels)
+    assert make(catalog.get_set("cifar10-c"), root, ["fog"], [5], split="train") == ("fog_5.npy",)
+    assert [path.name for path in (root / "cifar10-c").glob("[!.]*")] == ["train"]
+    assert sorted(call[3] for call in calls) == [1_000_000, 1_000_500]
+    found = load("cifar10-c", "train", corruption="fog")
+    assert found.name.startswith("cifar10-c train fog severity 5")
+    assert found.labels.tolist() == labels.tolist()
+    with pytest.raises(FileNotFoundError, match="data make cifar10-c --split train --types frost --severities 3"):
+        load("cifar10-c", "train", corruption="frost", severity=3)
+    with pytest.raises(FileNotFoundError, match="get it with: tent data get cifar10-c or make it"):
+        load("cifar10-c", corruption="fog")
+    with pytest.raises(ValueError, match="split 'val': choose from test, train"):
+        make(catalog.get_set("cifar10-c"), root, ["fog"], split="val")
+
+
 def test_seed_and_photographs_reach_the_corruption(root, clean, calls):
     make(catalog.get_set("cifar10-c"), root, ["fog", "frost"], [1], seed=9, frost="photos")
     assert {(call[0], call[2], call[5]) for call in calls} == {("fog", 9, None), ("frost", 9, "photos")}
@@ -151,7 +168,7 @@ def test_files_that_are_there_but_wrong_are_errors(root, clean, calls):
     with pytest.raises(ValueError, match=r"fog\.npy: 10 images where 5,500 belong"):
         make(about, root, ["fog"])
     np.save(folder / "labels.npy", np.zeros(5 * N, dtype=np.int64))
-    with pytest.raises(ValueError, match=r"labels\.npy: not the labels of the clean test images"):
+    with pytest.raises(ValueError, match=r"labels\.npy: not the labels of the clean images"):
         make(about, root, ["fog"])
 
 

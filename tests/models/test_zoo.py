@@ -1,5 +1,7 @@
 """The zoo finds a model by its name, with its own preprocessing, and takes weights that are plain tensors alone."""
 
+import hashlib
+import json
 import pickle
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from tent.data import Preprocess
-from tent.models import r26, zoo
+from tent.models import NETWORKS, r26, zoo
 
 FACTORY = "from tent.models import r26\n\ndef net():\n    return r26(classes=3)\n"
 
@@ -144,3 +146,23 @@ def test_a_machine_without_a_network_is_told_what_to_do(monkeypatch: pytest.Monk
     monkeypatch.setattr(timm, "create_model", fail)
     with pytest.raises(OSError, match=r"timm:resnet10t: it could not be loaded \(no route\); .*--weights FILE"):
         zoo.load("timm:resnet10t")
+
+
+def test_a_source_model_of_the_tables_is_found_where_it_was_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TENT_DATA", str(tmp_path))
+    assert zoo.is_waiting("r26w2-cifar100")
+    assert not any(zoo.is_waiting(name) for name in (*zoo.SHIPPED, "densenet-cifar10", "timm:resnet50", "r26-mine"))
+    command = f"tent train --model r26w2 --source cifar100 --out {tmp_path / 'models' / 'r26w2-cifar100'}"
+    with pytest.raises(FileNotFoundError, match=f"r26w2-cifar100 is not trained yet; train it with: {command}"):
+        zoo.load("r26w2-cifar100")
+    folder = tmp_path / "models" / "r26-gn-usps"
+    folder.mkdir(parents=True)
+    save_file(NETWORKS["r26-gn"](classes=3).state_dict(), folder / "model.safetensors")
+    sha256 = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    card = {"model": "r26-gn", "classes": 3, "mean": [0.5] * 3, "std": [0.5] * 3, "class_names": list("abc")}
+    (folder / "card.json").write_text(json.dumps({**card, "weights_sha256": sha256}))
+    entry = zoo.load("r26-gn-usps")
+    assert (entry.name, entry.weights) == ("r26-gn-usps", f"trained, sha256 {sha256[:12]}")
+    assert not zoo.is_waiting("r26-gn-usps")

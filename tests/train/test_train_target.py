@@ -15,6 +15,9 @@ from tent.train.target import Target
         ("mnist_m", "mnist-m", ("mnist-m", "train", "", 5)),
         ("cifar10-c:fog", "cifar10-c:fog:5", ("cifar10-c", "test", "fog", 5)),
         ("cifar10-c:glass_blur:3", "cifar10-c:glass_blur:3", ("cifar10-c", "test", "glass_blur", 3)),
+        ("cifar10-c:fog:5:test", "cifar10-c:fog:5", ("cifar10-c", "test", "fog", 5)),
+        ("cifar10-c:fog:train", "cifar10-c:fog:5:train", ("cifar10-c", "train", "fog", 5)),
+        ("cifar100-c:fog:3:train", "cifar100-c:fog:3:train", ("cifar100-c", "train", "fog", 3)),
         ("folder:/photos/b", "folder:/photos/b", ("folder:/photos/b", "train", "", 5)),
         ("npy:a.npy,b.npy", "npy:a.npy,b.npy", ("npy:a.npy,b.npy", "train", "", 5)),
     ],
@@ -35,6 +38,7 @@ def test_a_word_names_one_set_in_one_way(word, said, parts):
         ("cifar10-c", "'cifar10-c': write cifar10-c:TYPE or cifar10-c:TYPE:SEVERITY"),
         ("cifar10-c:fog:hard", "write cifar10-c:TYPE"),
         ("cifar10-c::5", "write cifar10-c:TYPE"),
+        ("cifar10-c:train", "write cifar10-c:TYPE"),
         ("cifar10-c:fog:5:1", "write cifar10-c:TYPE"),
     ],
 )
@@ -67,3 +71,15 @@ def test_a_corrupted_stream_is_learnt_from_and_measured_on(root):
         Target.parse("cifar10-c:fog:9").open(root)
     with pytest.raises(FileNotFoundError, match=r"snow.*tent data make cifar10-c"):
         Target.parse("cifar10-c:snow").open(root)
+
+
+def test_corrupted_training_images_are_made_when_they_are_first_asked_for(root):
+    fog = Target.parse("cifar10-c:fog:5:train")
+    clean = np.load(root / "cifar10" / "train_images.npy")
+    made = fog.open(root)
+    assert made.name.startswith("cifar10-c train fog severity 5")
+    assert made.fetch(np.arange(len(clean))).shape == clean.shape
+    assert fog.describe(made) == "cifar10-c fog 5 train"
+    before = (root / "cifar10-c" / "train" / "fog_5.npy").stat().st_mtime_ns
+    assert fog.open(root).sha256 == made.sha256
+    assert (root / "cifar10-c" / "train" / "fog_5.npy").stat().st_mtime_ns == before

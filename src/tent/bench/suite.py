@@ -62,6 +62,15 @@ class Suite:
     model: str  # that the cells name, and another may take the place of
     means: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # title -> columns, where a mean makes sense
     choice: Choice | None = None
+    only_means: bool = False  # whether its columns are shown by their means alone, since they are many
+
+    def with_batch(self, size: int) -> "Suite":
+        """Return the same table at another batch size."""
+
+        def resize(cells: list[Cell]) -> list[Cell]:
+            return [replace(cell, case=replace(cell.case, batch_size=size)) for cell in cells]
+
+        return self._with_cells(resize)
 
     def with_model(self, model: str) -> "Suite":
         """Return the same table of another model."""
@@ -72,11 +81,7 @@ class Suite:
                 for cell in cells
             ]
 
-        choice = self.choice
-        if choice is not None:
-            candidates = choice.cells
-            choice = replace(choice, cells=lambda limit: rename(candidates(limit)))
-        return replace(self, model=model, cells=lambda seeds, limit: rename(self.cells(seeds, limit)), choice=choice)
+        return replace(self._with_cells(rename), model=model)
 
     def with_method(self, method: str) -> "Suite":
         """Return the table with a row of another method, in its own settings, beside each of Tent's plain rows."""
@@ -99,6 +104,14 @@ class Suite:
 
         rows = tuple(each for row in self.rows for each in (row, added.get(row)) if each is not None)
         return replace(self, rows=rows, cells=cells)
+
+    def _with_cells(self, change: Callable[[list[Cell]], list[Cell]]) -> "Suite":
+        """Return the table with its cells changed, those of its choice too."""
+        choice = self.choice
+        if choice is not None:
+            candidates = choice.cells
+            choice = replace(choice, cells=lambda limit: change(candidates(limit)))
+        return replace(self, cells=lambda seeds, limit: change(self.cells(seeds, limit)), choice=choice)
 
 
 def grid(rows: Sequence[tuple[str, Case]], columns: Sequence[tuple[str, Callable[[Case], Case]]]) -> list[Cell]:

@@ -18,6 +18,7 @@ WORKERS = "Processes; the machine's threads are divided among them."
 LIMIT = "Only the first so many images of each stream: another protocol, kept apart."
 DRY = "Say what would run, and how long it should take from what the store has measured."
 MODEL = "A model of the zoo in place of the suite's own."
+BATCH = "Images a batch in place of the suite's own: another protocol, kept apart."
 METHOD = (
     "Add a row of this method, in its own settings, beside Tent's: FILE.py:Class of your own, or a name such as bn."
 )
@@ -33,6 +34,7 @@ def bench(
     model: Annotated[str | None, typer.Option(help=MODEL)] = None,
     weights: Annotated[Path | None, typer.Option(help="Weights in place of that model's own.")] = None,
     method: Annotated[str | None, typer.Option(help=METHOD)] = None,
+    batch: Annotated[int | None, typer.Option(help=BATCH, min=1)] = None,
 ) -> None:
     """Run a suite: what is done is skipped, a run that was killed goes on, a case that fails does not stop the rest."""
     from tent.bench.schedule.board import Board
@@ -42,7 +44,7 @@ def bench(
     if suite is None:
         print_suites()
         return
-    chosen = find_suite(suite, model, method)
+    chosen = find_suite(suite, model, method, batch)
     plan = make_plan(chosen, parse_seeds(seeds), limit, None if weights is None else str(weights))
     board = Board(plan, Store(store), workers)
     if dry_run:
@@ -53,12 +55,13 @@ def bench(
         raise typer.Exit(1)
 
 
-def find_suite(name: str, model: str | None, method: str | None) -> "Suite":
-    """Return a suite with the model and the added method that were asked for."""
+def find_suite(name: str, model: str | None, method: str | None, batch: int | None = None) -> "Suite":
+    """Return a suite with the model, the batch size and the added method that were asked for."""
     from tent.bench.case import find_method
     from tent.bench.suites import named
 
     suite = named(name).with_model(model) if model else named(name)
+    suite = suite.with_batch(batch) if batch else suite
     if not method:
         return suite
     find_method(method)  # which says what is wrong with it

@@ -75,18 +75,20 @@ def make_command(
     name: Annotated[str, typer.Argument(help="cifar10-c or cifar100-c.")],
     types: Annotated[str, typer.Option(help="Types, with commas; the benchmark's fifteen unless given.")] = "",
     severities: Annotated[str, typer.Option(help="Severities from 1 to 5, with commas; all unless given.")] = "",
+    split: Annotated[str, typer.Option(help="test, as published, or train, to be learnt from.")] = "test",
     seed: Annotated[int, typer.Option(help="Of every random draw.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes; one alone uses all of torch's threads.")] = 1,
     frost: Annotated[Path | None, typer.Option(help="A folder of photographs of frost.")] = None,
     root: Root = None,
 ) -> None:
-    """Make the corruption benchmark from the clean test images, in the published layout.
+    """Make the corruption benchmark from the clean images, in the published layout.
 
     What is whole is left alone, so a run that was stopped continues where it was.
     """
     from tent.data.data_folder import data_folder
     from tent.data.make import make
     from tent.data.sets import catalog
+    from tent.data.sets.formats import split_folder
 
     known, at = catalog.get_set(name), data_folder(root)
     with _bar() as report:
@@ -95,13 +97,14 @@ def make_command(
             at,
             _split(types),
             _numbers(severities),
+            split=split,
             seed=seed,
             workers=workers,
             frost=None if frost is None else str(frost),
             progress=report,
         )
     done = f"made {', '.join(made)}" if made else "already there"
-    typer.echo(f"{known.name}: {done}, in {known.path(at)}")
+    typer.echo(f"{known.name}: {done}, in {split_folder(known.path(at), split)}")
 
 
 @contextmanager

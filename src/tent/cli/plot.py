@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tent.cli.table import Columns, Limit, Method, Model, Rows, Seeds, Store, Suite, Weights, load_grid
+from tent.cli.table import Batch, Columns, Limit, Method, Model, Rows, Seeds, Store, Suite, Weights, load_grid
 
 LEAST = 3.0  # inches: names and axes need so much
 
@@ -23,6 +23,7 @@ def plot(
     columns: Columns = None,
     formats: Annotated[str, typer.Option("--format", help="png, svg, pdf: some of them, with commas.")] = "png,svg,pdf",
     width: Annotated[float, typer.Option(help="Inches: 9.5 for a page or a slide, 3.4 for one of two columns.")] = 9.5,
+    batch: Batch = None,
 ) -> None:
     """Draw a suite's results, by column and against compute, as PNG, SVG and PDF; no model is run."""
     from tent.bench.read.narrow import narrow_grid
@@ -31,6 +32,6 @@ def plot(
     if width < LEAST:
         raise ValueError(f"--width {width:g}: give {LEAST:g} inches or more")
     chosen = [form.strip().lower() for form in formats.split(",")]
-    grid = load_grid(suite, store, seeds=seeds, weights=weights, limit=limit, model=model, method=method)
+    grid = load_grid(suite, store, seeds=seeds, weights=weights, limit=limit, model=model, method=method, batch=batch)
     for path in draw(narrow_grid(grid, rows or (), columns or ()), out, width, chosen):
         typer.echo(f"written: {path}")

@@ -18,6 +18,7 @@ Seeds = Annotated[str | None, typer.Option(help="Seeds, with commas; all that ha
 Limit = Annotated[int | None, typer.Option(help="Results that were made with this --limit.", min=1)]
 Model = Annotated[str | None, typer.Option(help="Results of this model in place of the suite's own.")]
 Method = Annotated[str | None, typer.Option(help="Rows of this method beside Tent's, as `tent bench --method` ran it.")]
+Batch = Annotated[int | None, typer.Option(help="Results that were made with this --batch.", min=1)]
 Weights = Annotated[
     list[str] | None, typer.Option(help="How the hash of the weights begins, if there are several; may be repeated.")
 ]
@@ -43,6 +44,7 @@ def table(
     rows: Rows = None,
     columns: Columns = None,
     full: Annotated[bool, typer.Option("--full", help="The full protocol of all results below the table.")] = False,
+    batch: Batch = None,
     compute: Annotated[bool, typer.Option("--compute", help=COMPUTE)] = False,
 ) -> None:
     """Show a suite's results as a table, ours beside the paper's; no model is run."""
@@ -53,7 +55,7 @@ def table(
     from tent.bench.render.table import build_table
     from tent.bench.render.terminal import to_terminal
 
-    grid = load_grid(suite, store, seeds=seeds, weights=weights, limit=limit, model=model, method=method)
+    grid = load_grid(suite, store, seeds=seeds, weights=weights, limit=limit, model=model, method=method, batch=batch)
     grid = narrow_grid(grid, rows or (), columns or ())
     built = build_cost_table(grid) if compute else build_table(grid)
     console = Console()
@@ -72,6 +74,7 @@ def load_grid(
     limit: int | None,
     model: str | None,
     method: str | None,
+    batch: int | None = None,
 ) -> "Grid":
     """Return a suite's grid from a store; what is damaged there is said and skipped."""
     from tent.bench.read.query import Query, open_results, read_grid
@@ -84,6 +87,7 @@ def load_grid(
         hashes=tuple(weights or ()),
         model=model or "",
         method=method or "",
+        batch=batch,
     )
     results, warnings = open_results(store)
     for line in warnings:

@@ -12,12 +12,17 @@ from tent.train import Recipe, train
 from tent.train.baseline import BASELINES, choose_network, make_objective, model_name
 from tent.train.recipe import SCHEDULES, best_precision, may_flip
 
+CARD = "Train nothing: add to the card of the training in this folder its errors on the held-out corruptions, under BN."
+
 
 def command(
-    model: Annotated[str, typer.Option(help=f"Network: {' or '.join(NETWORKS)}.")],
+    model: Annotated[str, typer.Option(help=f"Network: {' or '.join(NETWORKS)}.", show_default="none")] = "",
     data: Annotated[
-        str, typer.Option("--source", "--data", help="Labelled set of the data folder, such as cifar10 or svhn.")
-    ],
+        str,
+        typer.Option(
+            "--source", "--data", help="Labelled set of the data folder, such as cifar10.", show_default="none"
+        ),
+    ] = "",
     out: Annotated[
         Path | None,
         typer.Option(
@@ -57,8 +62,14 @@ def command(
         typer.Option(help="Weights to start from: a file, or a shipped model's name.", show_default="random ones"),
     ] = None,
     every: Annotated[float, typer.Option(help="Seconds between checkpoints inside an epoch.")] = 60.0,
+    card_of: Annotated[Path | None, typer.Option("--card", help=CARD, show_default="none")] = None,
 ) -> None:
     """Train a model on a labelled set; a run that was killed continues, to the same bits."""
+    if card_of is not None:
+        print_held_out(card_of)
+        return
+    if not model or not data:
+        raise ValueError("name a network and a set, as in: tent train --model r26 --source cifar10 --out FOLDER")
     place, objective = find_device(device), make_objective(method)
     recipe = Recipe(
         model=choose_network(method, model),
@@ -83,6 +94,15 @@ def command(
     on_target = f", {card['target_error']:.2%} on {card['target_test_set']}" if "target_error" in card else ""
     errors = f"error {card['test_error']:.2%} on {card['test_set']}{on_target}"
     print(f"{folder}: {errors}, {card['seconds']:.0f} s of training")
+
+
+def print_held_out(folder: Path) -> None:
+    """Add the errors on the held-out types to a card, and print them."""
+    from tent.train.measure import add_held_out_errors
+
+    found = add_held_out_errors(folder)["held_out"]
+    errors = ", ".join(f"{name.replace('_', ' ')} {error:.2%}" for name, error in found["errors"].items())
+    print(f"{folder}: error under BN {found['mean']:.2%}: {errors}")
 
 
 def default_folder(method: str, recipe: Recipe) -> Path:

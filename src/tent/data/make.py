@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,14 @@ import tent
 from tent.data.data_folder import lock_set
 from tent.data.sets.arrays import new_array, open_array, open_pixels, save_array, save_text
 from tent.data.sets.catalog import get_set
+from tent.data.sets.formats import split_folder
 from tent.data.sets.images import Labels
 from tent.data.sets.published import Progress, Set, silent
 from tent.files import partial_path
 
 SEVERITIES = (1, 2, 3, 4, 5)
+# training images are numbered from here on, so that none has the random draws of a test image
+FIRST = {"test": 0, "train": 1_000_000}
 CHUNK = 500  # images at a time: few enough for steady progress, enough to be worth a worker
 
 
@@ -32,6 +36,7 @@ class Job:
     severities: tuple[int, ...]
     seed: int
     frost: str | None
+    first: int = 0  # the number of the first image, by which it is drawn for
 
     @property
     def card(self) -> Path:
@@ -59,6 +64,7 @@ def make(
     types: Sequence[str] = (),
     severities: Sequence[int] = (),
     *,
+    split: str = "test",
     seed: int = 0,
     workers: int = 1,
     frost: str | None = None,
@@ -69,6 +75,7 @@ def make(
     Args:
         types: the fifteen of the benchmark unless given.
         severities: all five make a `<type>.npy` as published; fewer make one `<type>_<severity>.npy` each.
+        split: the clean images that are corrupted: test, as published, or train, into a folder of that name.
         workers: processes; one uses torch's threads. The result does not depend on their number.
         frost: a folder of photographs of frost; without it frost is drawn.
     """
@@ -77,13 +84,16 @@ def make(
     if workers < 1:
         raise ValueError(f"workers {workers}: at least one process does the work")
     types, severities = _check_types(types), _check_severities(severities)
-    clean, folder = get_set(known.made_from), known.path(root)
-    images = clean.open(root, "test")
-    source = clean.path(root) / "test_images.npy"
+    if split not in FIRST:
+        raise ValueError(f"split {split!r}: choose from {', '.join(FIRST)}")
+    clean, folder = get_set(known.made_from), split_folder(known.path(root), split)
+    images = clean.open(root, split)
+    source = clean.path(root) / f"{split}_images.npy"
     groups = [SEVERITIES] if severities == SEVERITIES else [(severity,) for severity in severities]
     with lock_set(folder):
         _save_labels(folder, images.labels)
-        jobs = [_plan(folder, source, type_, group, seed, frost) for type_ in types for group in groups]
+        plan = partial(_plan, folder, source, seed=seed, frost=frost, first=FIRST[split])
+        jobs = [plan(type_, group) for type_ in types for group in groups]
         return _run([job for job in jobs if not is_whole(job, len(images))], len(images), workers, progress)
 
 
@@ -108,16 +118,18 @@ def corrupt_chunk(chunk: Chunk) -> int:
     from tent.data.corruptions import corrupt
 
     clean = open_pixels(chunk.job.source, "fetch it again")[chunk.start : chunk.stop]
-    job = chunk.job
-    out = corrupt(np.array(clean), job.type, chunk.severity, seed=job.seed, start=chunk.start, frost=job.frost)
+    job, start = chunk.job, chunk.job.first + chunk.start
+    out = corrupt(np.array(clean), job.type, chunk.severity, seed=job.seed, start=start, frost=job.frost)
     target = np.load(partial_path(job.file), mmap_mode="r+", allow_pickle=False)
     target[chunk.row : chunk.row + len(clean)] = out
     return len(clean)
 
 
-def _plan(folder: Path, source: Path, type_: str, severities: tuple[int, ...], seed: int, frost: str | None) -> Job:
+def _plan(
+    folder: Path, source: Path, type_: str, severities: tuple[int, ...], *, seed: int, frost: str | None, first: int
+) -> Job:
     name = f"{type_}.npy" if severities == SEVERITIES else f"{type_}_{severities[0]}.npy"
-    return Job(folder / name, source, type_, severities, seed, frost if type_ == "frost" else None)
+    return Job(folder / name, source, type_, severities, seed, frost if type_ == "frost" else None, first)
 
 
 def _run(jobs: list[Job], images: int, workers: int, progress: Progress) -> tuple[str, ...]:
@@ -185,4 +197,4 @@ def _save_labels(folder: Path, labels: Labels | None) -> None:
     if not path.is_file():
         save_array(path, due)
     elif not np.array_equal(open_array(path, "make it again"), due):
-        raise ValueError(f"{path}: not the labels of the clean test images, five times over; delete it, make it again")
+        raise ValueError(f"{path}: not the labels of the clean images, five times over; delete it, make it again")

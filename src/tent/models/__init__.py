@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from functools import partial
 
+from tent.models.densenet import DenseNet
 from tent.models.resnet import Norm, ResNet, group_norm, r26
 from tent.models.rotation import RotationResNet, r26_rotation
 from tent.models.wide_resnet import wrn40_2
 
-__all__ = ["NETWORKS", "Norm", "ResNet", "RotationResNet", "group_norm", "r26", "r26_rotation", "wrn40_2"]
+__all__ = ["NETWORKS", "DenseNet", "Norm", "ResNet", "RotationResNet", "group_norm", "r26", "r26_rotation", "wrn40_2"]
 
 NETWORKS: dict[str, Callable[..., ResNet]] = {
     "r26": r26,

@@ -45,6 +45,20 @@ def load_trained(where: str) -> Entry:
     return build_from_card(f"{TRAINED}{where}", folder / CARD, folder / WEIGHTS, "trained")
 
 
+def load_own(name: str) -> Entry:
+    """Return a source model of the tables that does not ship, from the data folder's `models`."""
+    folder = training_folder(name)
+    if not (folder / CARD).is_file():
+        raise FileNotFoundError(f"{name} is not trained yet; train it with: {train_command(name)}")
+    return build_from_card(name, folder / CARD, folder / WEIGHTS, "trained")
+
+
+def split_own(name: str) -> tuple[str, str] | None:
+    """Return network and set of a source model's name, such as r26w2-cifar10; None of other names."""
+    pairs = [(network, name.removeprefix(f"{network}-")) for network in NETWORKS if name.startswith(f"{network}-")]
+    return next(((network, source) for network, source in pairs if source in SETS), None)
+
+
 def is_trained(where: str) -> bool:
     """Tell whether there is a training of a name that has come to its end: its card is written last."""
     return (find_training(where) / CARD).is_file()
@@ -81,13 +95,15 @@ def _explain_absence(where: str, folder: Path) -> str:
 
 
 def train_command(name: str) -> str:
-    """Return how to train what is called `METHOD-SOURCE-TARGET`, as in `rg-svhn-mnist`, or `ttt-SOURCE`."""
+    """Return how to train `METHOD-SOURCE-TARGET`, as in `rg-svhn-mnist`, `ttt-SOURCE`, or `NETWORK-SOURCE`."""
+    if own := split_own(name):
+        return f"tent train --model {own[0]} --source {own[1]} --out {training_folder(name)}"
     method = next((each for each in METHODS if name.startswith(f"{each}-")), "")
     source, rest = _split_set(name.removeprefix(f"{method}-"))
     target, more = _split_set(rest)
     if method == "ttt" and source and re.fullmatch(r"|r26-gn", rest):
         return f"tent train --model {rest or 'r26'} --method ttt --source {source}"
-    if method in ("rg", "uda-ss") and source and target and re.fullmatch(r"|test|[a-z_]+-[1-5]", more):
+    if method in ("rg", "uda-ss") and source and target and re.fullmatch(r"|test|[a-z_]+-[1-5](-train)?", more):
         words = ":".join([target, *more.split("-")] if more else [target])
         here, there = SIDES.get(source), SIDES.get(target)
         size = f" --size {here}" if here and there and here != there else ""

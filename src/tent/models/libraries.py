@@ -16,24 +16,24 @@ from tent.models.entry import Entry
 
 def load_timm(name: str, pretrained: bool) -> Entry:
     """Return a model of timm, with the preprocessing that timm tested it with."""
-    library = _import_library("timm", "vision")
+    library = import_library("timm", "vision")
     if not library.is_model(name):
         raise ValueError(f"timm has no model {name!r}; timm.list_models() names them")
-    with _short_errors(f"timm:{name}"):
+    with short_errors(f"timm:{name}"):
         model = library.create_model(name, pretrained=pretrained)
     seen = library.data.resolve_model_data_config(model)
     side = seen["input_size"][-1]
     preprocess = Preprocess(int(side / seen["crop_pct"]), side, seen["mean"], seen["std"], seen["interpolation"])
-    return Entry(f"timm:{name}", model, preprocess, model.num_classes, None, _describe_weights("timm", pretrained))
+    return Entry(f"timm:{name}", model, preprocess, model.num_classes, None, describe_weights("timm", pretrained))
 
 
 def load_torchvision(name: str, pretrained: bool) -> Entry:
     """Return a model of torchvision, with the preprocessing of its default weights."""
-    models = _import_library("torchvision.models", "vision")
+    models = import_library("torchvision.models", "vision")
     if name not in models.list_models():
         raise ValueError(f"torchvision has no model {name!r}; torchvision.models.list_models() names them")
     weights = models.get_model_weights(name).DEFAULT
-    with _short_errors(f"torchvision:{name}"):
+    with short_errors(f"torchvision:{name}"):
         model = models.get_model(name, weights=weights if pretrained else None)
     seen, names = weights.transforms(), weights.meta.get("categories")
     crop = getattr(seen, "crop_size", None)
@@ -46,14 +46,14 @@ def load_torchvision(name: str, pretrained: bool) -> Entry:
         preprocess,
         len(names) if names else None,
         names,
-        _describe_weights("torchvision", pretrained),
+        describe_weights("torchvision", pretrained),
     )
 
 
 def load_hugging_face(name: str, pretrained: bool) -> Entry:
     """Return an image classifier of the Hugging Face hub, with its own image processor's preprocessing."""
-    library = _import_library("transformers", "hf")
-    with _short_errors(f"hf:{name}"):
+    library = import_library("transformers", "hf")
+    with short_errors(f"hf:{name}"):
         auto = library.AutoModelForImageClassification
         config = library.AutoConfig.from_pretrained(name)
         model = auto.from_pretrained(name) if pretrained else auto.from_config(config)
@@ -65,7 +65,7 @@ def load_hugging_face(name: str, pretrained: bool) -> Entry:
         _read_processor(seen),
         config.num_labels,
         names,
-        _describe_weights("Hugging Face", pretrained),
+        describe_weights("Hugging Face", pretrained),
     )
 
 
@@ -102,11 +102,13 @@ def _read_processor(seen: dict[str, Any]) -> Preprocess:
     return Preprocess(side, cut, mean, std, names[int(seen.get("resample", 2))])
 
 
-def _describe_weights(library: str, pretrained: bool) -> str:
+def describe_weights(library: str, pretrained: bool) -> str:
+    """Say where weights come from."""
     return f"{library}'s" if pretrained else "none: drawn at random"
 
 
-def _import_library(module: str, extra: str) -> Any:
+def import_library(module: str, extra: str) -> Any:
+    """Return a library's module, or say which extra brings it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as missing:
@@ -114,7 +116,7 @@ def _import_library(module: str, extra: str) -> Any:
 
 
 @contextmanager
-def _short_errors(name: str) -> Iterator[None]:
+def short_errors(name: str) -> Iterator[None]:
     """Say in one line when a download fails, whichever of the libraries' many errors it was."""
     logger = logging.getLogger("huggingface_hub")
     level = logger.level

@@ -5,14 +5,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tent.models.cards import build_from_card, load_trained, read_card
+from tent.models.cards import build_from_card, is_trained, load_own, load_trained, read_card, split_own
 from tent.models.entry import Entry
 from tent.models.libraries import LIBRARIES, load_factory
+from tent.models.public import PUBLIC, load_public
+from tent.models.robustbench import load_robustbench
 from tent.models.weight_files import load_weights
 
 WEIGHTS = Path(__file__).parent / "weights"
 SHIPPED = ("r26-cifar10", "r26-svhn", "r26-mnist")
-NAMES = f"{', '.join(SHIPPED)}, trained:NAME, timm:NAME, torchvision:NAME, hf:NAME or FILE.py:factory"
+NAMES = (
+    f"{', '.join((*SHIPPED, *PUBLIC))}, trained:NAME, timm:NAME, torchvision:NAME, hf:NAME, "
+    "robustbench:NAME or FILE.py:factory"
+)
+KINDS = {**LIBRARIES, "robustbench": load_robustbench}
 
 
 def load(name: str, weights: str | os.PathLike[str] | None = None, pretrained: bool = True) -> Entry:
@@ -25,12 +31,16 @@ def load(name: str, weights: str | os.PathLike[str] | None = None, pretrained: b
     kind, _, rest = name.partition(":")
     if name in SHIPPED:
         entry = load_shipped(name)
+    elif name in PUBLIC:
+        entry = load_public(name, pretrained and weights is None)
+    elif split_own(name):
+        entry = load_own(name)
     elif kind == "trained" and rest:
         entry = load_trained(rest)
     elif kind.endswith(".py") and rest:
         entry = load_factory(kind, rest)
-    elif kind in LIBRARIES and rest:
-        entry = LIBRARIES[kind](rest, pretrained and weights is None)
+    elif kind in KINDS and rest:
+        entry = KINDS[kind](rest, pretrained and weights is None)
     else:
         raise ValueError(f"no model {name!r}; name it {NAMES}")
     if weights is not None:
@@ -38,6 +48,11 @@ def load(name: str, weights: str | os.PathLike[str] | None = None, pretrained: b
         entry = replace(entry, weights=f"{Path(weights).name}", training=None)
     entry.model.eval()
     return entry
+
+
+def is_waiting(name: str) -> bool:
+    """Tell whether a name is that of a source model of the tables that neither ships nor has been trained here."""
+    return name not in SHIPPED and split_own(name) is not None and not is_trained(name)
 
 
 def card(name: str) -> dict[str, Any]:

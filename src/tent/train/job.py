@@ -139,6 +139,7 @@ def make_card(training: Training, domains: Domains, head: dict[str, Any]) -> dic
         **target_error(training, domains),
         "train_loss": loss / n,
         "train_error": mistakes / n,
+        "curve": training.curve,
         "seconds": seconds,
         "hardware": hardware(training.device),
     }

@@ -56,6 +56,7 @@ class Training:
         self.steps = recipe.epochs * self.epoch_steps
         self.step, self.seconds = 0, 0.0
         self.sums = torch.zeros(3, dtype=torch.float64)  # loss, mistakes and images of the epoch under way
+        self.curve: list[dict[str, float]] = []  # loss and error of every epoch that is over
         self.order: tuple[int, Tensor] = (-1, torch.empty(0))
         self.target_order = Passes(0 if target is None else len(target), recipe.seed, TARGET_ORDER)
 
@@ -79,6 +80,14 @@ class Training:
         self.sums += torch.tensor([loss.item() * n, mistakes, n], dtype=torch.float64)
         self.step += 1
         self.seconds += monotonic() - began
+        if self.step % self.epoch_steps == 0:
+            self.curve.append(self.epoch())
+
+    def epoch(self) -> dict[str, float]:
+        """Return the number, loss and error of the epoch under way, or of the one that just ended."""
+        loss, mistakes, n = self.sums.tolist()
+        number = (self.step - 1) // self.epoch_steps + 1
+        return {"epoch": number, "loss": round(loss / n, 5), "error": round(mistakes / n, 5)}
 
     def batch(self) -> Batch:
         """Return what the step under way sees; which images and which draws depends on the seed and the step alone."""
@@ -122,6 +131,7 @@ class Training:
             "step": self.step,
             "seconds": self.seconds,
             "sums": self.sums,
+            "curve": self.curve,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -130,6 +140,7 @@ class Training:
         self.objective.load_state_dict(state["objective"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.step, self.seconds, self.sums = state["step"], state["seconds"], state["sums"]
+        self.curve = list(state.get("curve", []))  # checkpoints of 0.1.0 have none
 
 
 def run(training: Training, folder: Path, head: dict[str, Any], watch: Watcher, every: float = 60.0) -> None:

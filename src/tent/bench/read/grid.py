@@ -84,11 +84,19 @@ class Grid:
     model: str = ""  # that took the place of the suite's own
     method: str = ""  # that was added to the suite
     hidden: Mapping[tuple[str, str], Entry] = field(default_factory=dict)  # not chosen, but a training may be shared
+    batch: int | None = None  # images a batch, where that is not the suite's own choice
+    only_means: bool = False  # whether its columns are shown by their means alone
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The columns that are shown, and after them the means."""
+        return tuple(self.means) if self.only_means else (*self.columns, *self.means)
 
     @property
     def file_name(self) -> str:
         """What its files are called, without their endings."""
-        changes = (self.model, self.method, "" if self.limit is None else f"limit-{self.limit}")
+        batch = "" if self.batch is None else f"batch-{self.batch}"
+        changes = (self.model, self.method, batch, "" if self.limit is None else f"limit-{self.limit}")
         return "-".join((self.name, *(re.sub(r"[^A-Za-z0-9]+", "-", change) for change in changes if change)))
 
     @property
@@ -97,6 +105,7 @@ class Grid:
         changes = (
             f"model {self.model}" if self.model else "",
             f"with {self.method}" if self.method else "",
+            "" if self.batch is None else f"batches of {self.batch}",
             "" if self.limit is None else f"the first {self.limit:,} images of each stream",
         )
         return ", ".join((self.title, *(change for change in changes if change)))
@@ -120,8 +129,8 @@ class Grid:
         return [entry for (own, _), entry in self.entries.items() if own == row]
 
     def paper(self, row: str, column: str) -> float | None:
-        """Return the paper's number of a cell as it is printed, where there is one; another model has none."""
-        return None if self.model else published_value(self.name, row, column)
+        """Return the paper's number of a cell as it is printed, where there is one; another model or batch has none."""
+        return None if self.model or self.batch else published_value(self.name, row, column)
 
     @property
     def headline(self) -> str:

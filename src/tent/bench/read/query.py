@@ -21,10 +21,12 @@ class Query:
     hashes: tuple[str, ...] = ()  # how the hash of the weights (or of the data) begins, where there are several
     model: str = ""  # that took the place of the suite's own
     method: str = ""  # that was added to the suite
+    batch: int | None = None  # images a batch, as `tent bench --batch` was given
 
     def apply(self, suite: Suite) -> Suite:
-        """Return the suite with this model in place of its own, and with rows of this method."""
+        """Return the suite with this model in place of its own, at this batch size, and with rows of this method."""
         suite = suite.with_model(self.model) if self.model else suite
+        suite = suite.with_batch(self.batch) if self.batch else suite
         return suite.with_method(self.method) if self.method else suite
 
 
@@ -150,6 +152,8 @@ def _grid(suite: Suite, cells: Sequence[Cell], chosen: CaseResults, query: Query
         limit=query.limit,
         model=query.model,
         method=query.method,
+        batch=query.batch,
+        only_means=suite.only_means,
     )
 
 

@@ -72,17 +72,19 @@ def build_table(grid: Grid) -> Table:
     """Lay a grid out, down its columns if there are many, with the paper's numbers next to ours."""
     notes: list[str] = []
     lines: list[Line] = []
-    for title in (*grid.columns, *grid.means):
+    ruled = None if grid.only_means else next(iter(grid.means), None)
+    for title in grid.titles:
         make = _mean_field if title in grid.means else _field
         fields = [make(grid, row, title, notes) for row in grid.rows]
         best = _mark_best(grid.metric, fields, [_compared_data(grid, row, title) for row in grid.rows])
-        lines.append(Line(display_name(title), best, ruled=title == next(iter(grid.means), None)))
+        lines.append(Line(display_name(title), best, ruled=title == ruled))
         paper = [grid.paper(row, title) for row in grid.rows]
         if any(value is not None for value in paper):
             name = "the paper's mean" if title == MEAN else f"{display_name(title)}, paper"
             lines.append(Line(name, tuple(Field("blank") if p is None else Field("paper", f"{p:.1f}") for p in paper)))
     heads = [display_name(row) for row in grid.rows]
-    if not (len(grid.columns) > WIDE and len(grid.columns) > len(grid.rows)):
+    wide = len(grid.means if grid.only_means else grid.columns)
+    if not (wide > WIDE and wide > len(grid.rows)):
         heads, lines = [line.head for line in lines], _transpose(lines, heads)
     provenance = read_provenance(grid)
     return Table(
@@ -184,7 +186,7 @@ def _transpose(lines: list[Line], heads: list[str]) -> list[Line]:
 
 
 def _remarks(grid: Grid) -> tuple[str, ...]:
-    parts = () if grid.model else published(grid.name)
+    parts = () if grid.model or grid.batch else published(grid.name)
     if not parts:
         return ()
     said = [f"The paper's numbers: {CITATION}, {' and '.join(part.where for part in parts)}."]

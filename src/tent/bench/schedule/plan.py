@@ -7,6 +7,7 @@ from typing import Any
 from tent.bench.case import Case
 from tent.bench.execute.inputs import clear_cache, count_images, load_entry, pin_case
 from tent.bench.suite import Cell, Suite
+from tent.models import zoo
 from tent.models.cards import TRAINED, is_trained, train_command
 
 
@@ -83,7 +84,7 @@ def describe_untrained(cells: Sequence[Cell]) -> str:
 def _waits(suite: Suite, case: Case) -> bool:
     """Tell whether a case is of a model that a suite names and nobody has trained yet."""
     own = case.model.startswith(TRAINED) and case.model != suite.model  # one that was asked for has to be there
-    return own and not is_trained(case.model.removeprefix(TRAINED))
+    return zoo.is_waiting(case.model) or (own and not is_trained(case.model.removeprefix(TRAINED)))
 
 
 def _pin(plan: Plan, cells: Iterable[Cell]) -> list[Job]:

@@ -1,23 +1,31 @@
 """The paper's tables, as suites."""
 
 from tent.bench.suite import Suite
-from tent.bench.suites.ablation import ABLATION
-from tent.bench.suites.cifar import CIFAR10C_CHOICE, CIFAR10C_SEVERITIES, CIFAR100C, CIFAR100C_CHOICE
-from tent.bench.suites.cifar10 import CIFAR10C
+from tent.bench.suites.ablation import ABLATION, CLAIMS
+from tent.bench.suites.by_type import CIFAR10C_BY_TYPE, CIFAR100C_BY_TYPE
+from tent.bench.suites.cifar import CIFAR10C_CHOICE, CIFAR10C_SEVERITIES, CIFAR100C_CHOICE
 from tent.bench.suites.digits import DIGITS
 from tent.bench.suites.generalise import GENERALISE
-from tent.bench.suites.large import IMAGENETC, VISDAC
+from tent.bench.suites.large import IMAGENETC, IMAGENETC_BY_TYPE, VISDAC
+from tent.bench.suites.model_table import MODEL_TABLE
+from tent.bench.suites.table2 import CIFAR10C, CIFAR10C_ON_TEST, CIFAR100C
 
 SUITES: dict[str, Suite] = {
     "cifar10-c": CIFAR10C,
+    "cifar10-c-on-test": CIFAR10C_ON_TEST,
     "cifar10-c-choice": CIFAR10C_CHOICE,
     "cifar10-c-severities": CIFAR10C_SEVERITIES,
+    "cifar10-c-by-type": CIFAR10C_BY_TYPE,
     "cifar100-c": CIFAR100C,
     "cifar100-c-choice": CIFAR100C_CHOICE,
+    "cifar100-c-by-type": CIFAR100C_BY_TYPE,
+    "models": MODEL_TABLE,
     "digits": DIGITS,
     "ablation": ABLATION,
+    "claims": CLAIMS,
     "generalise": GENERALISE,
     "imagenet-c": IMAGENETC,
+    "imagenet-c-by-type": IMAGENETC_BY_TYPE,
     "visda-c": VISDAC,
 }
 

@@ -41,6 +41,34 @@ def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
     return [cell for seed in seeds for cell in grid(variants(images), columns(NAME, seed, 5, TYPES))]
 
 
+MORE = (3, 10)  # epochs, where the paper says what more of them do
+
+
+def claims(images: int | None) -> list[tuple[str, Case]]:
+    """Return what the paper's section 4.3 speaks of: the source, Tent, and Tent without each of its parts."""
+    own = dict(variants(images))
+    tent = own["Tent"]
+    found = [("Source", replace(tent, method="source", optimizer=None, lr=None)), ("Tent", tent)]
+    found += [(row, own[row]) for row in ("without new statistics", "without γ and β (BN)")]
+    for row in ("last layer only", "all parameters"):
+        found += [(row, own[row]), *((f"{row}, {n} epochs", replace(own[row], epochs=n)) for n in MORE)]
+    return found
+
+
+def claim_cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
+    """Return every claim's case on every type, all images."""
+    return [cell for seed in seeds for cell in grid(claims(limit), columns(NAME, seed, 5, TYPES))]
+
+
+CLAIMS = Suite(
+    "claims",
+    "What Tent needs: the paper's claims on CIFAR-10-C, R-26, severity 5, all images of one type of each family",
+    claim_cells,
+    tuple(row for row, _ in claims(None)),
+    TYPES,
+    MODELS[NAME],
+    means={MEAN: TYPES},
+)
 ABLATION = Suite(
     "ablation",
     "Ablation on CIFAR-10-C, R-26, severity 5, one type of each family",

@@ -1,4 +1,4 @@
-"""CIFAR-10-C and CIFAR-100-C: fifteen types of corruption, reset between them (the paper's section 4.1)."""
+"""What all tables of CIFAR-10-C and CIFAR-100-C share: fifteen types, reset between them (the paper's section 4.1)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -46,11 +46,6 @@ def columns(name: str, seed: int, severity: int, types: Sequence[str]) -> list[t
     return [(type_, partial(put, type_=type_)) for type_ in types]
 
 
-def cells(name: str, seeds: Sequence[int], limit: int | None) -> list[Cell]:
-    """Return every method on every type at severity 5."""
-    return [cell for seed in seeds for cell in grid(rows(name, limit), columns(name, seed, 5, BENCHMARK))]
-
-
 def severity_cells(name: str, seeds: Sequence[int], limit: int | None) -> list[Cell]:
     """Return every method on every type at every severity, which the row names."""
     return [
@@ -79,18 +74,12 @@ def choice(name: str) -> Choice:
     return Choice("threshold", f"{name}-choice", lambda limit: choice_cells(name, (0,), limit), HOW)
 
 
-def _suite(name: str, title: str) -> Suite:
-    own = partial(cells, name)
-    return Suite(name, title, own, ROWS, BENCHMARK, MODELS[name], {MEAN: BENCHMARK}, choice(name))
-
-
 def _choice_suite(name: str, title: str) -> Suite:
     candidates = tuple(f"PL {value:g}" for value in THRESHOLDS)
     own = partial(choice_cells, name)
     return Suite(f"{name}-choice", title, own, candidates, HELD_OUT, MODELS[name], {MEAN: HELD_OUT})
 
 
-CIFAR100C = _suite("cifar100-c", "CIFAR-100-C, R-26, severity 5")
 CIFAR10C_CHOICE = _choice_suite("cifar10-c", "CIFAR-10-C, the held-out types: PL's threshold")
 CIFAR100C_CHOICE = _choice_suite("cifar100-c", "CIFAR-100-C, the held-out types: PL's threshold")
 CIFAR10C_SEVERITIES = Suite(

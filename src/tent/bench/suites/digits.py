@@ -1,4 +1,4 @@
-"""Digits: from SVHN to MNIST, MNIST-M and USPS, and from MNIST to SVHN, where the paper finds that Tent fails."""
+"""Digits, the paper's Table 3: SVHN to MNIST, MNIST-M and USPS; and MNIST to SVHN, where Tent fails in the paper."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,8 +19,10 @@ COLUMNS = {
 TRAINED = {"RG": "rg", "UDA-SS": "uda-ss", "TTT": "ttt"}  # from SVHN; all but TTT for every target anew
 ROWS = (
     *("Source", "RG", "UDA-SS", "TTT", "BN"),
-    *("Tent", "Tent offline", "Tent 10 epochs", "Tent offline 10 epochs", "Oracle", "Oracle offline"),
+    *("Tent", "Tent offline", "Tent 10 epochs", "Tent offline 10 epochs", "Tent offline 100 epochs"),
+    *("Oracle", "Oracle offline"),
 )
+FIRST = {"Tent offline 100 epochs": ("MNIST",)}  # where the paper has it; a row of hours
 
 
 def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
@@ -36,6 +38,7 @@ def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
         "Tent offline": replace(tent, when="offline"),
         "Tent 10 epochs": replace(tent, epochs=10),
         "Tent offline 10 epochs": replace(tent, when="offline", epochs=10),
+        "Tent offline 100 epochs": replace(tent, when="offline", epochs=100),
         "Oracle": replace(tent, method="oracle"),
         "Oracle offline": replace(tent, method="oracle", when="offline"),
     }
@@ -46,7 +49,7 @@ def _columns(row: str, seed: int) -> list[tuple[str, Callable[[Case], Case]]]:
     def put(case: Case, model: str, name: str) -> Case:
         return replace(case, model=model, seed=seed, data=(Data(name, size=SIZE),))
 
-    pairs = COLUMNS
+    pairs = {column: pair for column, pair in COLUMNS.items() if column in FIRST.get(row, COLUMNS)}
     if row in TRAINED:
         targets = {column: name for column, (model, name) in COLUMNS.items() if model == SOURCE}
         pairs = {column: (_model(TRAINED[row], name), name) for column, name in targets.items()}

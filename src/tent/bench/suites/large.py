@@ -7,6 +7,7 @@ from functools import partial
 from tent.bench.case import Case, Data
 from tent.bench.paper import MEAN
 from tent.bench.suite import Cell, Suite, grid
+from tent.bench.suites.by_type import COLUMNS, MEANS, level_columns
 from tent.bench.suites.cifar import columns
 from tent.data.corruptions import BENCHMARK
 
@@ -27,6 +28,12 @@ def imagenet_cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
     return [cell for seed in seeds for cell in grid(rows(name, limit), columns(name, seed, 5, BENCHMARK))]
 
 
+def level_cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
+    """Return every method on the original images, and on every type at every level, as in the paper."""
+    name = "imagenet-c"
+    return [cell for seed in seeds for cell in grid(rows(name, limit), level_columns(name, "imagenet", seed))]
+
+
 def visda_cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
     """Return every method on the validation images."""
 
@@ -39,5 +46,15 @@ def visda_cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
 
 IMAGENETC = Suite(
     "imagenet-c", "ImageNet-C, ResNet-50, severity 5", imagenet_cells, ROWS, BENCHMARK, MODEL, {MEAN: BENCHMARK}
+)
+IMAGENETC_BY_TYPE = Suite(
+    "imagenet-c-by-type",
+    "ImageNet-C, ResNet-50, by type over the five levels, and the original images",
+    level_cells,
+    ROWS,
+    COLUMNS,
+    MODEL,
+    MEANS,
+    only_means=True,
 )
 VISDAC = Suite("visda-c", "VisDA-C, ResNet-50", visda_cells, ROWS, ("VisDA-C",), MODEL)

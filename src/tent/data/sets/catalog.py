@@ -12,6 +12,7 @@ TWELVE = (
 )
 DIGITS = tuple("0123456789")
 CIFAR = {"train": 50_000, "test": 10_000}
+CIFAR_C = {"test": 10_000, "train": 50_000}  # train is not published, only made
 SETS = {
     known.name: known
     for known in (
@@ -21,7 +22,7 @@ SETS = {
             "cifar10-c",
             "CIFAR-10-C",
             10,
-            {"test": 10_000},
+            CIFAR_C,
             formats.CORRUPTED_ARRAYS,
             array_layouts.cifar_c,
             files.CIFAR10C,
@@ -33,7 +34,7 @@ SETS = {
             "cifar100-c",
             "CIFAR-100-C",
             100,
-            {"test": 10_000},
+            CIFAR_C,
             formats.CORRUPTED_ARRAYS,
             array_layouts.cifar_c,
             files.CIFAR100C,

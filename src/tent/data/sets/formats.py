@@ -47,24 +47,34 @@ def list_versions(folder: Path) -> list[str]:
 def open_corrupted_arrays(
     known: Set, folder: Path, split: str, corruption: str | None = None, severity: int = SEVERITIES
 ) -> Images:
-    """Open one type and severity of CIFAR-10-C: a fifth of `<type>.npy`, or a `<type>_<severity>.npy` made alone."""
+    """Open one type and severity of CIFAR-10-C: a fifth of `<type>.npy`, or a `<type>_<severity>.npy` made alone.
+
+    Corrupted training images lie in a folder `train` of the same layout; they are made, never published.
+    """
+    folder = split_folder(folder, split)
     _check_corruption(known, corruption, severity, [path.stem for path in sorted(folder.glob("*.npy"))])
-    labels = _repeated_labels(known, folder)
+    hint = _corrupted_hint(known, split, str(corruption), severity)
+    labels = _repeated_labels(known, folder, split, hint)
     rows = len(labels) // SEVERITIES
     file, start = folder / f"{corruption}.npy", rows * (severity - 1)
     if not file.is_file() and (single := folder / f"{corruption}_{severity}.npy").is_file():
         file, start = single, 0
-    pixels = open_pixels(file, f"{known.hint} --types {corruption}" if known.made_from else known.hint)
+    pixels = open_pixels(file, hint)
     due = len(labels) if file.stem == corruption else rows
     if len(pixels) != due:
-        raise ValueError(f"{file}: {len(pixels):,} images where {due:,} belong; delete it and {known.hint}")
+        raise ValueError(f"{file}: {len(pixels):,} images where {due:,} belong; delete it and {hint}")
     own = check_labels(labels[:rows], folder / "labels.npy", rows, known.classes)
-    name = f"{known.name} {corruption} severity {severity}"
+    name = f"{known.name}{'' if split == 'test' else f' {split}'} {corruption} severity {severity}"
     part = pixels[start : start + rows]
     found = ArrayImages(name, part, own, known.classes, known.class_names, file=file.name, start=start)
     _note_count(found, known.splits[split])
     found.name += _maker(file)
     return found
+
+
+def split_folder(folder: Path, split: str) -> Path:
+    """Return where a corrupted set keeps a split: its test images as published, others in a folder of their own."""
+    return folder if split == "test" else folder / split
 
 
 def list_corrupted_arrays(folder: Path) -> list[str]:
@@ -161,14 +171,21 @@ def _check_corruption(known: Set, corruption: str | None, severity: int, there: 
         raise ValueError(f"severity {severity!r}: choose from 1 to {SEVERITIES}")
 
 
-def _repeated_labels(known: Set, folder: Path) -> NDArray[np.generic]:
+def _corrupted_hint(known: Set, split: str, corruption: str, severity: int) -> str:
+    if split == "test":
+        return f"{known.hint} --types {corruption}"
+    return f"make it with: tent data make {known.name} --split {split} --types {corruption} --severities {severity}"
+
+
+def _repeated_labels(known: Set, folder: Path, split: str, hint: str) -> NDArray[np.generic]:
     """Return labels.npy, which must hold the clean labels once for each severity."""
     path = folder / "labels.npy"
-    labels = open_array(path, known.hint)
+    labels = open_array(path, hint)
     rows = len(labels) // SEVERITIES
     if len(labels) % SEVERITIES or (np.reshape(labels, (SEVERITIES, -1)) != labels[:rows]).any():
-        raise ValueError(f"{path}: not the same labels five times over; delete it and {known.hint}")
-    clean = folder.parent / str(known.made_from) / "test_labels.npy"
+        raise ValueError(f"{path}: not the same labels five times over; delete it and {hint}")
+    root = folder.parent if split == "test" else folder.parent.parent
+    clean = root / str(known.made_from) / f"{split}_labels.npy"
     due = open_array(clean, f"get it with: tent data get {known.made_from}") if clean.is_file() else labels[:rows]
     if len(due) == rows and (due != labels[:rows]).any():
         raise ValueError(f"{path}: not the labels of the clean images in {clean}; delete the wrong one, get it again")

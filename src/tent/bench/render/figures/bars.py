@@ -4,7 +4,6 @@ import math
 import textwrap
 from typing import Any
 
-from tent.bench.paper import MEAN
 from tent.bench.read.grid import Grid, display_name
 from tent.bench.render.figures import style
 from tent.bench.render.figures.multiples import describe_gap, reach
@@ -17,7 +16,7 @@ LEAST = 5.5  # inches, of a figure: its title and legend need room too
 
 def draw_bars(grid: Grid, width: float = 9.5, title: str = "") -> Any:
     """Draw every row in every column, its spread over seeds, and the paper's number where there is one."""
-    groups = [*grid.columns, *grid.means]
+    groups = list(grid.titles)
     label = max(len(line) for group in groups for line in _label(group).split("\n")) * style.LETTER + 0.1
     least, most = (max(len(grid.rows) * bar / 0.84, label) for bar in (BAR, WIDEST))
     panels = math.ceil(len(groups) / max(1, int((width - LEFT - RIGHT) / least)))
@@ -73,7 +72,7 @@ def _handles(grid: Grid, width: float) -> list[Any]:
         Patch(label=style.shorten(row, room), facecolor=look.colour, hatch=look.hatch, **EDGE)
         for row, look in style.find_looks(grid.rows).items()
     ]
-    if any(grid.paper(row, group) is not None for row in grid.rows for group in (*grid.columns, MEAN)):
+    if any(grid.paper(row, group) is not None for row in grid.rows for group in grid.titles):
         mark: Any = {"marker": "D", "markersize": 4.5, "markerfacecolor": style.GROUND, "markeredgecolor": style.INK}
         handles.append(Line2D([], [], linestyle="", label="the paper", **mark))
     return handles
