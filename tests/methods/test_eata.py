@@ -7,7 +7,7 @@ import pytest
 import torch
 from equations import Plain, compare, entropies, lively, stream
 from torch import Tensor, nn
-from toys import batches, made
+from toys import batches, logits, made
 
 import tent
 
@@ -109,6 +109,19 @@ def test_nothing_certain_is_no_update_and_no_backward() -> None:
     adapted(batches(1)[0])
     assert (adapted.updates, adapted.state.counts.backwards, adapted.state.tensors) == (0, 0, {})
     assert adapted.state.counts.forwards == 6
+
+
+@pytest.mark.parametrize(("net", "whole"), [("conv", True), ("named", True), ("group-norm-two-heads", False)])
+def test_what_is_not_kept_is_not_gone_back_through_where_samples_are_apart(net: str, whole: bool) -> None:
+    model, x = lively(net), stream(1)[0]
+    eta, sar = (tent.adapt(model, kind(margin=0.55)) for kind in (tent.ETA, tent.SAR))
+    eta(x)
+    sar(x)
+    kept = int((entropies(logits(tent.adapt(model, tent.BN())(x) if whole else model(x))) < 0.55 * math.log(5)).sum())
+    assert 0 < kept < 6
+    assert eta.state.counts.backwards == (12 if whole else kept)
+    assert eta.state.counts.forwards == (12 if whole else 12 + kept)
+    assert sar.state.counts.backwards == (24 if whole else 12 + kept)
 
 
 def test_what_the_source_said_survives_a_reset_and_what_the_stream_said_does_not() -> None:

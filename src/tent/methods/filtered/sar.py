@@ -10,7 +10,7 @@ from torch import Tensor
 from tent import norm
 from tent.engine import distributed
 from tent.method import ForwardPass, Method, OptimizerFactory, State
-from tent.methods.filtered.certain import find_certain
+from tent.methods.filtered.certain import find_certain, run_kept
 from tent.methods.filtered.eata import SMALL_IMAGES
 from tent.select import early_norm_affine
 
@@ -31,9 +31,9 @@ class SAR(Method):
     """Lower the entropy of certain predictions toward flat minima, and go back to the source when all is too certain.
 
     The gradient is taken at parameters moved `radius` up the loss, over the predictions that are certain here and
-    there. When the average of that loss falls below `recovery`, everything is reset, the average too: the public code
-    puts the old average back, and so resets again and again. Where nothing is kept there is no update; the public
-    code takes a step of momentum alone.
+    there; without batch norms, the second pass is over those that are certain here alone. When the average of that
+    loss falls below `recovery`, everything is reset, the average too: the public code puts the old average back, and
+    so resets again and again. Where nothing is kept there is no update; the public code takes a step of momentum alone.
     """
 
     margin: float = 0.4  # of ln(classes): a prediction of this entropy or more is not learnt from
@@ -58,9 +58,11 @@ class SAR(Method):
         state.backward(_mean(entropies, certain))
         nearby = self._climb(state)
         state.clear_gradients()
+        few = run_kept(seen, state, certain, nearby)
         args, kwargs = seen.inputs
-        again, certain_there = find_certain(state.forward(*args, **kwargs, params=nearby), state, self.margin)
-        certain = certain & certain_there
+        there = few or state.forward(*args, **kwargs, params=nearby)
+        again, certain_there = find_certain(there, state, self.margin)
+        certain = certain_there if few else certain & certain_there
         if self._any(certain, state):
             state.update(_mean(again, certain))
             self._recover(again.detach()[certain], state)
