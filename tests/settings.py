@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from own_methods import Memory, Sharpness, Teacher, Temperature
 from torch import nn
-from toys import NETS, TWO_HEADED
+from toys import NETS, TWO_HEADED, batches
 
 import tent
 from tent import Adapted, norm, select
@@ -27,9 +27,12 @@ class Setting:
     nets: tuple[str, ...] = tuple(NETS)  # those that the method is for
 
     def adapt(self, model: nn.Module, **more: Any) -> Adapted:
-        return tent.adapt(model, self.method, **{**self.options, **more})
+        adapted = tent.adapt(model, self.method, **{**self.options, **more})
+        return adapted.prepare(batches(2, seed=3)) if "source data" in self.method.needs else adapted
 
 
+FEW = ("conv", "residual", "layer-norm-two-heads")  # batch norm, a dict of maps, no batch statistics
+LABELS = ("conv", "named", "layer-norm-two-heads")  # the same with one label an image
 ROTATION_NETS = tuple(TWO_HEADED)  # TTT is refused by a net that has no rotation head
 
 # one entry a method is the least: a method of METHODS that is missing here fails a test of test_methods.py
@@ -54,6 +57,16 @@ SETTINGS = [
     Setting("ttt-running", tent.TTT(), {"stats": norm.Running(0.3)}, nets=ROTATION_NETS),
     Setting("ttt-adam", tent.TTT(), {"optimizer": torch.optim.Adam, "lr": 0.01}, nets=ROTATION_NETS),
     Setting("ttt-everything", tent.TTT(), {"select": select.everything}, nets=ROTATION_NETS),
+    Setting("eta", tent.ETA(margin=0.95, redundancy=0.9995), nets=FEW),
+    Setting("eata", tent.EATA(margin=0.95, redundancy=0.9995, alpha=50.0), nets=FEW),
+    Setting("rdumb", tent.RDumb(margin=0.95, redundancy=0.9995, every=3), {"lr": 0.01}, nets=FEW),
+    Setting("sar", tent.SAR(margin=0.95), nets=FEW),
+    Setting("sar-recovery", tent.SAR(margin=0.95, recovery=1.15, momentum=0.5), {"lr": 0.1}, nets=("residual",)),
+    Setting("deyo", tent.DeYO(margin=1.1, threshold=-0.1), nets=LABELS),
+    Setting("shot", tent.SHOT(), nets=FEW),
+    Setting("shot-features", tent.SHOT.for_features(), nets=LABELS),
+    Setting("lame", tent.LAME(neighbours=3), moves=False, learns=False, replaces=True, nets=LABELS),
+    Setting("t3a", tent.T3A(most=3), moves=False, replaces=True, nets=(*LABELS, "residual")),
     Setting("own-teacher", Teacher(), {"lr": 0.01}),
     Setting("own-teacher-after", Teacher(), {"lr": 0.01, "answers": "after", "steps": 2}),
     Setting("own-memory", Memory(), moves=False, replaces=True),

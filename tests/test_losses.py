@@ -5,7 +5,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tent.losses import confidence, entropy, information_maximisation, pseudo_label
+from tent.losses import (
+    certainty_weight,
+    confidence,
+    entropy,
+    entropy_margin,
+    information_maximisation,
+    pseudo_label,
+    similarity,
+)
 
 LOSSES = [entropy, pseudo_label, information_maximisation]
 
@@ -27,6 +35,19 @@ def test_information_maximisation_is_entropy_less_the_entropy_of_the_mean() -> N
     mean = p.mean((0, 2))
     expected = entropy(logits).mean() + (mean * mean.log()).sum()
     assert torch.allclose(information_maximisation(logits).mean(), expected, atol=1e-6)
+
+
+def test_certainty_and_similarity_by_hand() -> None:
+    logits = torch.log(torch.tensor([[0.5, 0.25, 0.25], [0.98, 0.01, 0.01]])).requires_grad_()
+    margin = entropy_margin(logits, 0.4)
+    assert margin == pytest.approx(0.4 * math.log(3))
+    weights, alike = certainty_weight(entropy(logits), margin), similarity(logits, torch.tensor([0.0, 1.0, 0.0]))
+    assert weights[0].item() == pytest.approx(math.exp(margin) / 2**1.5)
+    assert alike[0].item() == pytest.approx(0.25 / math.sqrt(0.375))
+    assert not weights.requires_grad
+    assert not alike.requires_grad
+    maps = logits.detach().T[None, :, None]  # (1, classes, 1, 2)
+    assert torch.equal(similarity(maps, torch.tensor([0.0, 1.0, 0.0])).flatten(), alike)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

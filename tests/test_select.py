@@ -1,10 +1,16 @@
+from collections.abc import Callable
+
 import pytest
+import timm
 import torch
+import torchvision
+import transformers
 from torch import nn
 from toys import made
 
 import tent
-from tent.select import all_but, everything, last_layer, norm_affine, nothing
+from tent.models import r26
+from tent.select import all_but, early_norm_affine, everything, feature_layers, last_layer, norm_affine, nothing
 
 
 class LlamaRMSNorm(nn.Module):
@@ -111,3 +117,51 @@ def test_last_layer_of_the_house_s_own_two_headed_network() -> None:
     seen = tent.adapt(net, tent.BN()).state.forward(torch.randn(2, 3, 32, 32), grad=False)
     assert seen.features is not None
     assert seen.features.shape == (2, 64)
+
+
+def transformers_resnet() -> nn.Module:
+    config = transformers.ResNetConfig(embedding_size=4, hidden_sizes=[4, 4, 4, 4], depths=[1, 1, 1, 1])
+    return transformers.ResNetForImageClassification(config)
+
+
+def transformers_vit() -> nn.Module:
+    config = transformers.ViTConfig(hidden_size=8, num_attention_heads=1, intermediate_size=8, image_size=16)
+    return transformers.ViTForImageClassification(config)
+
+
+EARLY: dict[
+    str, tuple[Callable[[], nn.Module], str, str]
+] = {  # the last norm that is selected, and the first that is not
+    "r26": (r26, "stage2.3.norm2", "stage3.0.norm1"),
+    "timm resnet": (lambda: timm.create_model("resnet18"), "layer3.1.bn2", "layer4.0.bn1"),
+    "timm vit": (lambda: timm.create_model("vit_tiny_patch16_224", embed_dim=12), "blocks.8.norm2", "blocks.9.norm1"),
+    "torchvision resnet": (torchvision.models.resnet18, "layer3.1.bn2", "layer4.0.bn1"),
+    "torchvision vit": (
+        lambda: torchvision.models.VisionTransformer(16, 8, 12, 1, 8, 8),
+        "encoder.layers.encoder_layer_8.ln_2",
+        "encoder.layers.encoder_layer_9.ln_1",
+    ),
+    "transformers resnet": (transformers_resnet, "resnet.encoder.stages.2", "resnet.encoder.stages.3"),
+    "transformers vit": (transformers_vit, "8.layernorm_after", "9.layernorm_before"),
+    "inside another": (lambda: nn.Sequential(nn.Identity(), r26()), "1.stage2.3.norm2", "1.stage3.0.norm1"),
+}
+
+
+@pytest.mark.parametrize("name", EARLY)
+def test_early_norm_affine_leaves_out_the_last_stage_and_what_is_behind_it(name: str) -> None:
+    make, last, first_out = EARLY[name]
+    model = make()
+    every, early = norm_affine(model), early_norm_affine(model)
+    assert early == every[: len(early)]
+    assert last in early[-1]
+    assert first_out in every[len(early)]
+
+
+def test_a_net_without_stages_has_none_to_leave_out() -> None:
+    for name in ("conv", "mixed", "residual"):
+        assert early_norm_affine(made(name)) == norm_affine(made(name))
+
+
+def test_feature_layers_are_all_but_the_last_layer() -> None:
+    model = r26()
+    assert set(everything(model)) - set(feature_layers(model)) == set(last_layer(model)) == {"fc.weight", "fc.bias"}

@@ -71,6 +71,18 @@ class Residual(nn.Module):
         return {"out": self.classifier(x)}
 
 
+class Named(nn.Module):
+    """A classifier of images whose logits are in a dict."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.Dropout(0.5))
+        self.classifier = nn.Linear(8, CLASSES)
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        return {"out": self.classifier(self.body(x).mean((2, 3)))}
+
+
 class TwoHeads(nn.Module):
     """A net that also tells quarter turns apart, from a branch behind its shared part."""
 
@@ -112,6 +124,7 @@ def two_heads(norm: Callable[[], nn.Module], maps: bool = False) -> nn.Module:
 
 
 NETS: dict[str, Callable[[], nn.Module]] = {"conv": conv_net, "mixed": mixed_net, "residual": Residual}
+CLASSIFIERS: dict[str, Callable[[], nn.Module]] = {"named": Named}  # one label an image
 TWO_HEADED: dict[str, Callable[[], nn.Module]] = {
     "batch-norm-two-heads": partial(two_heads, partial(nn.BatchNorm2d, 8)),
     "group-norm-two-heads": partial(two_heads, partial(nn.GroupNorm, 2, 8)),
@@ -124,7 +137,7 @@ def made(name: str, seed: int = 0, warm: bool = True) -> nn.Module:
     """Return a toy net with lively parameters and statistics, in eval mode."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        net = {**NETS, **TWO_HEADED}[name]()
+        net = {**NETS, **CLASSIFIERS, **TWO_HEADED}[name]()
         for parameter in net.parameters():
             if parameter.dim() == 1:
                 nn.init.normal_(parameter, 1.0, 0.2)

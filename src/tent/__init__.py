@@ -6,19 +6,42 @@ from tent.delta import Delta
 from tent.doctor import doctor
 from tent.environment import keep_memory
 from tent.method import ForwardPass, Method, State
-from tent.methods import BN, METHODS, PL, TTT, Source, Tent
+from tent.methods import (
+    BN,
+    EATA,
+    ETA,
+    LAME,
+    METHODS,
+    PL,
+    SAR,
+    SHOT,
+    T3A,
+    TTT,
+    DeYO,
+    RDumb,
+    Source,
+    Tent,
+)
 
 __version__ = "0.2.0"
 
 __all__ = [
     "BN",
+    "EATA",
+    "ETA",
+    "LAME",
     "METHODS",
     "PL",
+    "SAR",
+    "SHOT",
+    "T3A",
     "TTT",
     "Adapted",
+    "DeYO",
     "Delta",
     "ForwardPass",
     "Method",
+    "RDumb",
     "Source",
     "State",
     "Tent",

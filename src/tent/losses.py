@@ -1,5 +1,6 @@
 """What is minimised: pure functions of logits, one value a prediction, classes on axis 1."""
 
+import math
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -11,13 +12,13 @@ Loss: TypeAlias = Callable[[Tensor], Tensor]
 
 def entropy(logits: Tensor) -> Tensor:
     """Return the Shannon entropy of each prediction, in nats (Tent, eq. 1)."""
-    logits = _wide(logits)
+    logits = wide(logits)
     return -(logits.softmax(1) * _log_probabilities(logits)).sum(1)
 
 
 def pseudo_label(logits: Tensor) -> Tensor:
     """Return the cross-entropy of each prediction to its own most likely class (Lee 2013)."""
-    return -_wide(logits).log_softmax(1).amax(1)
+    return -wide(logits).log_softmax(1).amax(1)
 
 
 def information_maximisation(logits: Tensor) -> Tensor:
@@ -25,7 +26,7 @@ def information_maximisation(logits: Tensor) -> Tensor:
 
     The mean over the predictions is E[H(p)] - H(E[p]): certain one by one, diverse together (Krause et al. 2010; SHOT).
     """
-    logits = _wide(logits)
+    logits = wide(logits)
     p = logits.softmax(1)
     others = [axis for axis in range(logits.dim()) if axis != 1]
     log_mean = p.mean(others, keepdim=True).clamp_min(torch.finfo(p.dtype).tiny).log()
@@ -34,10 +35,27 @@ def information_maximisation(logits: Tensor) -> Tensor:
 
 def confidence(logits: Tensor) -> Tensor:
     """Return the probability of each prediction's most likely class, without a gradient."""
-    return _wide(logits.detach()).softmax(1).amax(1)
+    return wide(logits.detach()).softmax(1).amax(1)
 
 
-def _wide(logits: Tensor) -> Tensor:
+def entropy_margin(logits: Tensor, share: float) -> float:
+    """Return a share of the greatest entropy that a prediction can have, ln of the number of classes."""
+    return share * math.log(logits.shape[1])
+
+
+def certainty_weight(entropies: Tensor, margin: float) -> Tensor:
+    """Return exp(margin - H) of each entropy H, without a gradient: the more certain, the heavier (EATA, eq. 3)."""
+    return (margin - entropies.detach()).exp()
+
+
+def similarity(logits: Tensor, mean: Tensor) -> Tensor:
+    """Return the cosine of each prediction to a mean prediction (classes,), without a gradient (EATA, eq. 5)."""
+    p = wide(logits.detach()).softmax(1)
+    return torch.cosine_similarity(p, mean.view(-1, *[1] * (p.dim() - 2)), dim=1)
+
+
+def wide(logits: Tensor) -> Tensor:
+    """Return logits or features in float32 at least."""
     return logits.float() if logits.itemsize < 4 else logits  # half precision is too coarse for a logarithm
 
 

@@ -1,6 +1,7 @@
 """What one paper adds: a default on each axis and, where it must, a rule of its own."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import fields, is_dataclass
 from functools import partial
 from types import FunctionType
 from typing import Any, TypeAlias
@@ -69,5 +70,7 @@ class Method:
         return seen.output
 
     def __repr__(self) -> str:
-        options = (f"{name}={getattr(value, '__name__', value)}" for name, value in vars(self).items())
+        hidden = [each.name for each in fields(self) if not each.repr] if is_dataclass(self) else []
+        shown = {name: value for name, value in vars(self).items() if name not in hidden}
+        options = (f"{name}={getattr(value, '__name__', value)}" for name, value in shown.items())
         return f"{type(self).__name__}({', '.join(options)})"

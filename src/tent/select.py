@@ -41,6 +41,18 @@ def norm_affine(model: nn.Module) -> list[str]:
     ]
 
 
+def early_norm_affine(model: nn.Module) -> list[str]:
+    """Select γ and β of every norm before the last stage: not of the last quarter of stages or blocks, nor behind them.
+
+    That leaves out layer4 of a ResNet, blocks 9 to 11 of a ViT-B with the norm behind them, and stage 3 of our R-26. A
+    model without numbered stages or blocks has no stage to leave out, and all its norms are selected.
+    """
+    norms = [name for name, _ in norm_layers(model)]
+    late = _late_stages(norms)
+    first = next((i for i, name in enumerate(norms) if late & set(_stages(name))), len(norms))
+    return [name for name in norm_affine(model) if not any(_under(name, norm) for norm in norms[first:])]
+
+
 def last_layer(model: nn.Module) -> list[str]:
     """Select the weight and bias of the layer that classifies; auxiliary heads are left aside."""
     head = find_head(model)
@@ -49,6 +61,12 @@ def last_layer(model: nn.Module) -> list[str]:
     own = dict(model.named_parameters(remove_duplicate=False))
     first_name = {id(parameter): name for name, parameter in model.named_parameters()}
     return [first_name[id(own[name])] for name in own if _under(name, head)]  # a tied weight by its first name
+
+
+def feature_layers(model: nn.Module) -> list[str]:
+    """Select every parameter but the last layer's: what makes the features."""
+    head = set(last_layer(model))
+    return [name for name in everything(model) if name not in head]
 
 
 def find_head(model: nn.Module) -> str | None:
@@ -87,6 +105,26 @@ def everything(model: nn.Module) -> list[str]:
 def nothing(model: nn.Module) -> list[str]:
     """Select no parameter."""
     return []
+
+
+def _stages(norm: str) -> Iterator[tuple[str, int]]:
+    # the numbered modules that a norm lies in: ("layer", 4) and ("layer4.", 0) of layer4.0.bn1
+    for match in re.finditer(r"(\d+)\.", norm):
+        yield norm[: match.start()], int(match[1])
+
+
+def _late_stages(norms: list[str]) -> set[tuple[str, int]]:
+    # of the series that holds the most norms, the last one if several do, its last quarter
+    series: dict[str, list[int]] = {}
+    for norm in norms:
+        for prefix, number in _stages(norm):
+            series.setdefault(prefix, []).append(number)
+    series = {prefix: numbers for prefix, numbers in series.items() if len(set(numbers)) > 1}
+    if not series:
+        return set()
+    prefix = max(reversed(series), key=lambda each: len(series[each]))
+    stages = sorted(set(series[prefix]))
+    return {(prefix, stage) for stage in stages[-max(1, len(stages) // 4) :]}
 
 
 def _under(name: str, prefix: str) -> bool:

@@ -3,14 +3,51 @@
 from tent.files import load_python_file
 from tent.method import Method
 from tent.methods.bn import BN
+from tent.methods.filtered.deyo import DeYO
+from tent.methods.filtered.eata import EATA, ETA
+from tent.methods.filtered.rdumb import RDumb
+from tent.methods.filtered.sar import SAR
+from tent.methods.frozen.lame import LAME
+from tent.methods.frozen.t3a import T3A
 from tent.methods.pl import PL
+from tent.methods.shot import SHOT
 from tent.methods.source import Source
 from tent.methods.tent import Tent
 from tent.methods.ttt import TTT
 
-METHODS: dict[str, type[Method]] = {"source": Source, "bn": BN, "pl": PL, "tent": Tent, "ttt": TTT}
+METHODS: dict[str, type[Method]] = {
+    "bn": BN,
+    "deyo": DeYO,
+    "eata": EATA,
+    "eta": ETA,
+    "lame": LAME,
+    "pl": PL,
+    "rdumb": RDumb,
+    "sar": SAR,
+    "shot": SHOT,
+    "source": Source,
+    "t3a": T3A,
+    "tent": Tent,
+    "ttt": TTT,
+}
 
-__all__ = ["BN", "METHODS", "PL", "TTT", "Source", "Tent", "find"]
+__all__ = [
+    "BN",
+    "EATA",
+    "ETA",
+    "LAME",
+    "METHODS",
+    "PL",
+    "SAR",
+    "SHOT",
+    "T3A",
+    "TTT",
+    "DeYO",
+    "RDumb",
+    "Source",
+    "Tent",
+    "find",
+]
 
 
 def find(name: str) -> type[Method]:

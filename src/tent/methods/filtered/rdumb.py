@@ -1,0 +1,23 @@
+"""RDumb: a simple approach to continual test-time adaptation (Press et al., NeurIPS 2023)."""
+
+from dataclasses import dataclass
+
+from tent.method import ForwardPass, State
+from tent.methods.filtered.eata import ETA
+
+
+@dataclass(frozen=True, repr=False)
+class RDumb(ETA):
+    """ETA that goes back to the source, optimizer and mean prediction included, after every so many steps."""
+
+    every: int = 1000  # steps, whatever the batch size
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.every, int) and self.every >= 1):
+            raise ValueError(f"RDumb every must be a whole number from 1 on, got {self.every!r}")
+
+    def step(self, seen: ForwardPass, state: State) -> None:
+        """Take ETA's step, and reset behind the last one of each round."""
+        super().step(seen, state)
+        if state.step + 1 >= self.every:
+            state.reset()

@@ -1,0 +1,1 @@
+"""Methods that move no parameter, and answer by what the last layer is given."""
