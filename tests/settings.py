@@ -32,6 +32,9 @@ class Setting:
 
 ROTATION_NETS = tuple(TWO_HEADED)  # TTT is refused by a net that has no rotation head
 
+IMAGE_NETS = ("conv", "pooled", "group-norm-two-heads")  # one prediction an image, which methods with views need
+PIXELS = tent.Pixels(0.4, 0.1)  # the batches of toys.py reach from -6 to 7
+
 # one entry a method is the least: a method of METHODS that is missing here fails a test of test_methods.py
 SETTINGS = [
     Setting("source", tent.Source(), moves=False, learns=False, still=True),
@@ -54,6 +57,12 @@ SETTINGS = [
     Setting("ttt-running", tent.TTT(), {"stats": norm.Running(0.3)}, nets=ROTATION_NETS),
     Setting("ttt-adam", tent.TTT(), {"optimizer": torch.optim.Adam, "lr": 0.01}, nets=ROTATION_NETS),
     Setting("ttt-everything", tent.TTT(), {"select": select.everything}, nets=ROTATION_NETS),
+    Setting("cmf", tent.CMF(pixels=PIXELS), replaces=True, nets=IMAGE_NETS),
+    Setting("cotta", tent.CoTTA(views=2, threshold=1, restore=0.1, pixels=PIXELS), replaces=True, nets=IMAGE_NETS),
+    Setting("cotta-sure", tent.CoTTA.for_imagenet(threshold=0), nets=("conv", "residual")),
+    Setting("memo", tent.MEMO(views=3, pixels=PIXELS), nets=IMAGE_NETS),
+    Setting("roid", tent.ROID(pixels=PIXELS), replaces=True, nets=IMAGE_NETS),
+    Setting("rotta", tent.RoTTA(capacity=7, every=5, pixels=PIXELS), {"lr": 0.01}, nets=IMAGE_NETS),
     Setting("own-teacher", Teacher(), {"lr": 0.01}),
     Setting("own-teacher-after", Teacher(), {"lr": 0.01, "answers": "after", "steps": 2}),
     Setting("own-memory", Memory(), moves=False, replaces=True),

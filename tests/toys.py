@@ -111,6 +111,19 @@ def two_heads(norm: Callable[[], nn.Module], maps: bool = False) -> nn.Module:
     return TwoHeads(trunk, Maps() if maps else pooled, norm())
 
 
+class Pooled(nn.Module):
+    """A classifier of images that returns its logits in a dict, beside something else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 8, 3))
+        self.norm, self.classifier = nn.BatchNorm2d(8), nn.Linear(8, CLASSES)
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        pooled = F.relu(self.norm(self.body(x))).mean((2, 3))
+        return {"pooled": pooled, "out": self.classifier(pooled)}
+
+
 NETS: dict[str, Callable[[], nn.Module]] = {"conv": conv_net, "mixed": mixed_net, "residual": Residual}
 TWO_HEADED: dict[str, Callable[[], nn.Module]] = {
     "batch-norm-two-heads": partial(two_heads, partial(nn.BatchNorm2d, 8)),
@@ -124,7 +137,7 @@ def made(name: str, seed: int = 0, warm: bool = True) -> nn.Module:
     """Return a toy net with lively parameters and statistics, in eval mode."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        net = {**NETS, **TWO_HEADED}[name]()
+        net = {**NETS, **TWO_HEADED, "pooled": Pooled}[name]()
         for parameter in net.parameters():
             if parameter.dim() == 1:
                 nn.init.normal_(parameter, 1.0, 0.2)

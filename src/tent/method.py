@@ -1,5 +1,6 @@
 """What one paper adds: a default on each axis and, where it must, a rule of its own."""
 
+import math
 from collections.abc import Callable, Iterable
 from functools import partial
 from types import FunctionType
@@ -17,7 +18,15 @@ from tent.select import Select, nothing
 
 OptimizerFactory: TypeAlias = Callable[..., Optimizer]
 
-__all__ = ["Answers", "ForwardPass", "Method", "OptimizerFactory", "State"]
+__all__ = ["Answers", "ForwardPass", "Method", "OptimizerFactory", "State", "require_within"]
+
+
+def require_within(method: "Method", least: float, most: float, *options: str) -> None:
+    """Refuse options of a method outside a range."""
+    for name in options:
+        if not least <= (value := getattr(method, name)) <= most:
+            bounds = f"{least:g} or more" if most == math.inf else f"in [{least:g}, {most:g}]"
+            raise ValueError(f"{type(method).__name__} {name} must be {bounds}, got {value!r}")
 
 
 class Method:
@@ -69,5 +78,7 @@ class Method:
         return seen.output
 
     def __repr__(self) -> str:
-        options = (f"{name}={getattr(value, '__name__', value)}" for name, value in vars(self).items())
+        # a method may bring the optimizer of a paper's other setting; what was learnt by it is any optimizer's
+        chosen = {name: value for name, value in vars(self).items() if name != "optimizer"}
+        options = (f"{name}={getattr(value, '__name__', value)}" for name, value in chosen.items())
         return f"{type(self).__name__}({', '.join(options)})"

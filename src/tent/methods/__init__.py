@@ -3,14 +3,30 @@
 from tent.files import load_python_file
 from tent.method import Method
 from tent.methods.bn import BN
+from tent.methods.continual.cmf import CMF
+from tent.methods.continual.cotta import CoTTA
+from tent.methods.continual.roid import ROID
+from tent.methods.continual.rotta import RoTTA
+from tent.methods.memo import MEMO
 from tent.methods.pl import PL
 from tent.methods.source import Source
 from tent.methods.tent import Tent
 from tent.methods.ttt import TTT
 
-METHODS: dict[str, type[Method]] = {"source": Source, "bn": BN, "pl": PL, "tent": Tent, "ttt": TTT}
+METHODS: dict[str, type[Method]] = {
+    "source": Source,
+    "bn": BN,
+    "cmf": CMF,
+    "cotta": CoTTA,
+    "memo": MEMO,
+    "pl": PL,
+    "roid": ROID,
+    "rotta": RoTTA,
+    "tent": Tent,
+    "ttt": TTT,
+}
 
-__all__ = ["BN", "METHODS", "PL", "TTT", "Source", "Tent", "find"]
+__all__ = ["BN", "CMF", "MEMO", "METHODS", "PL", "ROID", "TTT", "CoTTA", "RoTTA", "Source", "Tent", "find"]
 
 
 def find(name: str) -> type[Method]:
