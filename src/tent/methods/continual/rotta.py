@@ -83,9 +83,9 @@ class RoTTA(Method):
         random = state.generator(f"views {self.seed} {now}")
         args, kwargs = change_images(inputs, lambda x: random_view(x, random), self.pixels, "RoTTA")
         student = state.forward(*args, **kwargs, stats=running, moments=_moments("student", state))
-        ages = (now - state.tensors["born"]) / self.capacity
         loss = cross_entropy(student.logits, taught.logits)
-        state.update((loss * torch.sigmoid(-ages).to(loss)).mean())
+        ages = (now - state.tensors["born"]).to(loss) / self.capacity
+        state.update((loss * torch.sigmoid(-ages)).mean())
         for who, run in (("teacher", taught), ("student", student)):
             for layer, moments in run.moments.items():
                 state.tensors[f"{who} mean {layer}"], state.tensors[f"{who} var {layer}"] = moments.mean, moments.var
