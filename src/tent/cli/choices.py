@@ -17,7 +17,10 @@ MODEL = (
     "A shipped model (r26-cifar10, r26-svhn, r26-mnist), trained:NAME or trained:FOLDER of `tent train`, timm:NAME, "
     "torchvision:NAME, hf:NAME or FILE.py:factory."
 )
-METHOD = "source, bn, pl, tent, ttt or FILE.py:Class; options follow a colon: pl:0.9, ttt:copies=32,mirror=true."
+METHOD = (
+    "source, bn, tent, cotta and others (see the documentation), or FILE.py:Class; options follow a colon: pl:0.9, "
+    "ttt:copies=32,mirror=true."
+)
 SWITCH = {"true": True, "false": False}
 
 

@@ -1,5 +1,9 @@
 """One file a paper, and how a method is found by its name."""
 
+from collections.abc import Sequence
+from dataclasses import is_dataclass, replace
+
+from tent.augment import Pixels
 from tent.files import load_python_file
 from tent.method import Method
 from tent.methods.bn import BN
@@ -26,7 +30,21 @@ METHODS: dict[str, type[Method]] = {
     "ttt": TTT,
 }
 
-__all__ = ["BN", "CMF", "MEMO", "METHODS", "PL", "ROID", "TTT", "CoTTA", "RoTTA", "Source", "Tent", "find"]
+__all__ = [
+    "BN",
+    "CMF",
+    "MEMO",
+    "METHODS",
+    "PL",
+    "ROID",
+    "TTT",
+    "CoTTA",
+    "RoTTA",
+    "Source",
+    "Tent",
+    "find",
+    "with_pixels",
+]
 
 
 def find(name: str) -> type[Method]:
@@ -40,3 +58,10 @@ def find(name: str) -> type[Method]:
     if not (isinstance(found, type) and issubclass(found, Method)):
         raise ValueError(f"{path}: {own!r} is not a subclass of tent.Method in it; name one as FILE.py:Class")
     return found
+
+
+def with_pixels(method: Method, mean: Sequence[float] | None, std: Sequence[float] | None) -> Method:
+    """Return the method, told how inputs are normalised if it makes views of them and was not told."""
+    if mean is None or std is None or not is_dataclass(method) or getattr(method, "pixels", method) is not None:
+        return method
+    return replace(method, pixels=Pixels(mean, std))

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tent import norm
-from tent.augment import Pixels, change_images, random_view, require_one_prediction
+from tent.augment import Pixels, change_images, find_images, random_view, require_one_prediction
 from tent.engine.structures import Inputs, map_tensors
 from tent.losses import entropy, soft_likelihood_ratio, symmetric_cross_entropy
 from tent.method import ForwardPass, Method, OptimizerFactory, State, require_within
@@ -52,6 +52,7 @@ class ROID(Method):
     def loss(self, seen: ForwardPass, state: State) -> Tensor | None:
         """Return the weighted sum of both losses over the diverse predictions, by the size of the batch."""
         who, logits = type(self).__name__, seen.logits
+        find_images(seen.inputs, who)
         require_one_prediction(logits, who)
         weights = self._weigh(logits.detach(), state)
         kept = weights > 0
