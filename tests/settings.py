@@ -57,10 +57,10 @@ SETTINGS = [
     Setting("ttt-running", tent.TTT(), {"stats": norm.Running(0.3)}, nets=ROTATION_NETS),
     Setting("ttt-adam", tent.TTT(), {"optimizer": torch.optim.Adam, "lr": 0.01}, nets=ROTATION_NETS),
     Setting("ttt-everything", tent.TTT(), {"select": select.everything}, nets=ROTATION_NETS),
-    Setting("cmf", tent.CMF(pixels=PIXELS), replaces=True, nets=IMAGE_NETS),
+    Setting("cmf", tent.CMF(pixels=PIXELS), replaces=True, nets=("conv",)),  # the rest is ROID's
     Setting("cotta", tent.CoTTA(views=2, threshold=1, restore=0.1, pixels=PIXELS), replaces=True, nets=IMAGE_NETS),
     Setting("cotta-sure", tent.CoTTA.for_imagenet(threshold=0), nets=("conv", "residual")),
-    Setting("memo", tent.MEMO(views=3, pixels=PIXELS), nets=IMAGE_NETS),
+    Setting("memo", tent.MEMO(views=2, pixels=PIXELS), nets=("pooled", "group-norm-two-heads")),
     Setting("roid", tent.ROID(pixels=PIXELS), replaces=True, nets=IMAGE_NETS),
     Setting("rotta", tent.RoTTA(capacity=7, every=5, pixels=PIXELS), {"lr": 0.01}, nets=IMAGE_NETS),
     Setting("own-teacher", Teacher(), {"lr": 0.01}),

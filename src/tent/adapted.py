@@ -144,8 +144,9 @@ class Adapted(nn.Module):
         with self._access.alone():
             delta.require_source(self.source)
             delta.require_method(repr(self.method))
+            step = int(delta.about.get("step", 0))
             self.load_state_dict(delta.tensors)
-            self.state.step = int(delta.about.get("step", 0))
+            self.state.step = step
 
     def baked(self, batches: Iterable[Any] | None = None) -> nn.Module:
         """Return a plain eval-mode copy with γ, β and the statistics of these batches folded in, to export."""

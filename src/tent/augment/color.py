@@ -43,9 +43,7 @@ def adjust_hue(images: Tensor, shift: Tensor) -> Tensor:
     chroma = value - torch.minimum(torch.minimum(red, green), blue)
     scale = 1 / chroma.clamp_min(torch.finfo(images.dtype).tiny)
     warm, cool = torch.where(value == green, blue - red, red - green), torch.where(value == green, 2.0, 4.0)
-    hue = (
-        torch.where(value == red, (green - blue) * scale, warm * scale + cool) + 6 * shift[:, 0]
-    )  # sixths of the circle
+    hue = torch.where(value == red, (green - blue) * scale, warm * scale + cool) + 6 * shift[:, 0]  # in sixths
     away = hue.unsqueeze(1) + images.new_tensor([5, 3, 1]).view(1, 3, 1, 1)
     away = away - 6 * (away / 6).floor()  # a remainder, four times as fast
     return value.unsqueeze(1) - chroma.unsqueeze(1) * torch.minimum(away, 4 - away).clamp(0, 1)
