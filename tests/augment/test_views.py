@@ -180,3 +180,8 @@ def test_inputs_other_than_one_batch_of_images_are_one_clear_line(method) -> Non
 def test_a_wrong_number_of_channels_is_refused() -> None:
     with pytest.raises(ValueError, match=r"Pixels mean \(0.5, 0.5\) has 2 numbers for images of 3 channels"):
         tent.adapt(made("conv"), tent.ROID(pixels=Pixels((0.5, 0.5), 1)))(torch.rand(4, 3, 8, 8))
+
+
+def test_something_else_than_pixels_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"ROID pixels must be a tent.Pixels\(mean, std\), got 0.5"):
+        tent.adapt(made("conv"), tent.ROID(pixels=0.5))(torch.rand(4, 3, 8, 8))  # type: ignore[arg-type]

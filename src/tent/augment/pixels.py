@@ -60,6 +60,8 @@ def change_images(inputs: Inputs, change: Callable[[Tensor], Tensor], pixels: Pi
     images = find_images(inputs, who)
     if pixels is None:
         _require_unit_range(images, who)
+    elif not isinstance(pixels, Pixels):
+        raise TypeError(f"{who} pixels must be a tent.Pixels(mean, std), got {pixels!r}")
     coding = pixels or Pixels()
     changed = coding.encode(change(coding.decode(images))).to(images.dtype)
     return map_tensors(inputs, lambda _: changed)  # type: ignore[no-any-return]

@@ -19,6 +19,7 @@ from tent.losses import entropy, soft_likelihood_ratio, symmetric_cross_entropy
 from tent.method import ForwardPass, Method, OptimizerFactory, State, require_within
 from tent.select import norm_affine
 
+ALIKE = 1e-6  # values that differ by less do so by rounding alone
 VIEW: dict[str, Any] = {"plain": True, "edges": "reflection"}  # without blur and noise
 
 
@@ -55,7 +56,7 @@ class ROID(Method):
         find_images(seen.inputs, who)
         require_one_prediction(logits, who)
         weights = self._weigh(logits.detach(), state)
-        kept = weights > 0
+        kept = weights != 0
         random = state.generator(f"views {self.seed}")
         inputs: Inputs = map_tensors(seen.inputs, lambda x: x[kept])
         args, kwargs = change_images(inputs, partial(random_view, random=random, **VIEW), self.pixels, who)
@@ -95,4 +96,4 @@ class ROID(Method):
 
 def _stretch(values: Tensor) -> Tensor:
     low, high = values.aminmax()
-    return (values - low) / (high - low).clamp_min(torch.finfo(values.dtype).tiny)
+    return (values - low) / (high - low).clamp_min(ALIKE)
