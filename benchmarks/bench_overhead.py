@@ -22,7 +22,7 @@ BAR = 1.03
 def plain(case: Case) -> float:
     """Return the error of a loop that does nothing but adapt, answer and count."""
     entry = load_entry(case.model)
-    adapted, wrong, total = build_adapted(case, entry.model), 0, 0
+    adapted, wrong, total = build_adapted(case, entry), 0, 0
     for x, y, _ in build_stream(case, case.data, entry):
         if y is None:
             raise ValueError("these images have labels")

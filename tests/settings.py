@@ -35,6 +35,9 @@ FEW = ("conv", "residual", "layer-norm-two-heads")  # batch norm, a dict of maps
 LABELS = ("conv", "named", "layer-norm-two-heads")  # the same with one label an image
 ROTATION_NETS = tuple(TWO_HEADED)  # TTT is refused by a net that has no rotation head
 
+IMAGE_NETS = ("conv", "named", "group-norm-two-heads")  # one prediction an image, which methods with views need
+PIXELS = tent.Pixels(0.4, 0.1)  # the batches of toys.py reach from -6 to 7
+
 # one entry a method is the least: a method of METHODS that is missing here fails a test of test_methods.py
 SETTINGS = [
     Setting("source", tent.Source(), moves=False, learns=False, still=True),
@@ -67,6 +70,12 @@ SETTINGS = [
     Setting("shot-features", tent.SHOT.for_features(), nets=LABELS),
     Setting("lame", tent.LAME(neighbours=3), moves=False, learns=False, replaces=True, nets=LABELS),
     Setting("t3a", tent.T3A(most=3), moves=False, replaces=True, nets=(*LABELS, "residual")),
+    Setting("cmf", tent.CMF(pixels=PIXELS), replaces=True, nets=("conv",)),  # the rest is ROID's
+    Setting("cotta", tent.CoTTA(views=2, threshold=1, restore=0.1, pixels=PIXELS), replaces=True, nets=IMAGE_NETS),
+    Setting("cotta-sure", tent.CoTTA.for_imagenet(threshold=0), nets=("conv", "residual")),
+    Setting("memo", tent.MEMO(views=2, pixels=PIXELS), nets=("named", "group-norm-two-heads")),
+    Setting("roid", tent.ROID(pixels=PIXELS), replaces=True, nets=IMAGE_NETS),
+    Setting("rotta", tent.RoTTA(capacity=7, every=5, pixels=PIXELS), {"lr": 0.01}, nets=IMAGE_NETS),
     Setting("own-teacher", Teacher(), {"lr": 0.01}),
     Setting("own-teacher-after", Teacher(), {"lr": 0.01, "answers": "after", "steps": 2}),
     Setting("own-memory", Memory(), moves=False, replaces=True),

@@ -172,3 +172,12 @@ def test_choices_of_a_class_are_not_bound_like_methods() -> None:
     adapted = tent.adapt(made("conv"), Own())
     assert [name for name, _ in adapted.named_parameters()] == ["10.weight", "10.bias"]
     assert adapted.state.optimizer.param_groups[0]["lr"] == 0.5
+
+
+def test_a_method_with_views_is_told_how_inputs_are_normalised_unless_it_knows() -> None:
+    told = tent.methods.with_pixels(tent.CoTTA(views=3), (0.5, 0.5, 0.5), (0.2, 0.2, 0.2))
+    assert told == tent.CoTTA(views=3, pixels=tent.Pixels((0.5, 0.5, 0.5), (0.2, 0.2, 0.2)))
+    assert tent.methods.with_pixels(told, (0.1,), (0.1,)) is told
+    for method in (tent.Tent(), tent.BN(), tent.CoTTA()):
+        assert tent.methods.with_pixels(method, None, None) is method
+    assert tent.methods.with_pixels(tent.Tent(), (0.5,), (0.2,)) == tent.Tent()

@@ -2,23 +2,29 @@
 
 from tent import losses, norm, select
 from tent.adapted import Adapted, adapt
+from tent.augment import Pixels
 from tent.delta import Delta
 from tent.doctor import doctor
 from tent.environment import keep_memory
 from tent.method import ForwardPass, Method, State
 from tent.methods import (
     BN,
+    CMF,
     EATA,
     ETA,
     LAME,
+    MEMO,
     METHODS,
     PL,
+    ROID,
     SAR,
     SHOT,
     T3A,
     TTT,
+    CoTTA,
     DeYO,
     RDumb,
+    RoTTA,
     Source,
     Tent,
 )
@@ -27,21 +33,27 @@ __version__ = "0.2.0"
 
 __all__ = [
     "BN",
+    "CMF",
     "EATA",
     "ETA",
     "LAME",
+    "MEMO",
     "METHODS",
     "PL",
+    "ROID",
     "SAR",
     "SHOT",
     "T3A",
     "TTT",
     "Adapted",
+    "CoTTA",
     "DeYO",
     "Delta",
     "ForwardPass",
     "Method",
+    "Pixels",
     "RDumb",
+    "RoTTA",
     "Source",
     "State",
     "Tent",

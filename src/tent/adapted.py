@@ -135,15 +135,18 @@ class Adapted(nn.Module):
     def delta(self) -> Delta:
         """Return a copy of what moved and of what is remembered, and nothing else."""
         with self._access.alone():
-            return Delta(pack(self.state), self.state.setup.source.fingerprint(), {"method": repr(self.method)})
+            about = {"method": repr(self.method), "step": str(self.state.step)}
+            return Delta(pack(self.state), self.state.setup.source.fingerprint(), about)
 
     def load_delta(self, delta: Delta | str | os.PathLike[str]) -> None:
-        """Load a delta, or a file of one, made on the same source model; the optimizer starts anew."""
+        """Load a delta, or a file of one, made on the same source model; draws go on, the optimizer starts anew."""
         delta = delta if isinstance(delta, Delta) else Delta.load(delta)
         with self._access.alone():
             delta.require_source(self.source)
             delta.require_method(repr(self.method))
+            step = int(delta.about.get("step", 0))
             self.load_state_dict(delta.tensors)
+            self.state.step = step
 
     def baked(self, batches: Iterable[Any] | None = None) -> nn.Module:
         """Return a plain eval-mode copy with γ, β and the statistics of these batches folded in, to export."""

@@ -33,6 +33,22 @@ def information_maximisation(logits: Tensor) -> Tensor:
     return (p * (log_mean - _log_probabilities(logits))).sum(1)
 
 
+def cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
+    """Return the cross-entropy of each prediction to that of the target's logits; gradients reach both."""
+    return -(wide(target).softmax(1) * _log_probabilities(wide(logits))).sum(1)
+
+
+def symmetric_cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
+    """Return the mean of the cross-entropies in both directions (Wang et al., ICCV 2019)."""
+    return (cross_entropy(logits, target) + cross_entropy(target, logits)) / 2
+
+
+def soft_likelihood_ratio(logits: Tensor) -> Tensor:
+    """Return the negative expected log-odds of each prediction's classes, held below 0.99 (ROID, eq. 2)."""
+    p = wide(logits).softmax(1).clamp_max(0.99)
+    return -(p * (p / (1 - p) + 1e-5).log()).sum(1)
+
+
 def confidence(logits: Tensor) -> Tensor:
     """Return the probability of each prediction's most likely class, without a gradient."""
     return wide(logits.detach()).softmax(1).amax(1)

@@ -1,7 +1,7 @@
 """What one paper adds: a default on each axis and, where it must, a rule of its own."""
 
+import math
 from collections.abc import Callable, Iterable
-from dataclasses import fields, is_dataclass
 from functools import partial
 from types import FunctionType
 from typing import Any, TypeAlias
@@ -18,7 +18,15 @@ from tent.select import Select, nothing
 
 OptimizerFactory: TypeAlias = Callable[..., Optimizer]
 
-__all__ = ["Answers", "ForwardPass", "Method", "OptimizerFactory", "State"]
+__all__ = ["Answers", "ForwardPass", "Method", "OptimizerFactory", "State", "require_within"]
+
+
+def require_within(method: "Method", least: float, most: float, *options: str) -> None:
+    """Refuse options of a method outside a range."""
+    for name in options:
+        if not least <= (value := getattr(method, name)) <= most:
+            bounds = f"{least:g} or more" if most == math.inf else f"in [{least:g}, {most:g}]"
+            raise ValueError(f"{type(method).__name__} {name} must be {bounds}, got {value!r}")
 
 
 class Method:
@@ -70,7 +78,8 @@ class Method:
         return seen.output
 
     def __repr__(self) -> str:
-        hidden = [each.name for each in fields(self) if not each.repr] if is_dataclass(self) else []
+        # a method may bring the optimizer of a paper's other setting; what was learnt by it is any optimizer's
+        hidden = {"optimizer", *(each.name for each in fields(self) if not each.repr)} if is_dataclass(self) else set()
         shown = {name: value for name, value in vars(self).items() if name not in hidden}
         options = (f"{name}={getattr(value, '__name__', value)}" for name, value in shown.items())
         return f"{type(self).__name__}({', '.join(options)})"

@@ -417,3 +417,44 @@ def test_a_delta_with_a_memory_is_for_its_own_method() -> None:
     other = tent.adapt(model, Counts())
     other.load_delta(adapted.delta())
     assert float(other.state.tensors["count"]) == 1
+
+
+def test_a_pass_may_be_normalised_by_other_means_and_variances() -> None:
+    model, x = made("conv"), batches(1)[0]
+    adapted = tent.adapt(model, tent.BN(), stats=norm.Running(0.3))
+    adapted(x)
+    held, state = dict(adapted.state.moments), adapted.state
+    other = copy.deepcopy(model)
+    for name, moments in held.items():
+        layer = other.get_submodule(name)
+        layer.running_mean.copy_(moments.mean)
+        layer.running_var.copy_(moments.var)
+    adapted.reset()
+    seen = state.forward(x, stats=norm.Source(), moments=held)
+    assert torch.allclose(seen.logits, other(x), atol=1e-5)
+    assert state.moments == {}
+    again = state.forward(x, stats=norm.Running(0.3), moments=held).moments
+    assert torch.allclose(again["1"].mean, 0.7 * held["1"].mean + 0.3 * other[0](x).mean((0, 2, 3)), atol=1e-5)
+
+
+def test_draws_go_on_where_a_delta_was_saved(tmp_path) -> None:
+    model = made("conv")
+    adapted, other = tent.adapt(model), tent.adapt(model)
+    for x in batches(3):
+        adapted(x)
+    adapted.delta().save(tmp_path / "delta.safetensors")
+    other.load_delta(tmp_path / "delta.safetensors")
+    assert other.state.step == 3
+    draws = [torch.rand(4, generator=each.state.generator("x")) for each in (adapted, other)]
+    assert torch.equal(*draws)
+
+
+def test_shared_draws_are_the_same_on_every_rank(monkeypatch) -> None:
+    state = tent.adapt(made("conv")).state
+
+    def draw(rank: int, shared: bool) -> float:
+        monkeypatch.setattr("tent.engine.distributed.rank", lambda group: rank)
+        return float(torch.rand((), generator=state.generator("x", shared=shared)))
+
+    assert draw(0, shared=True) == draw(1, shared=True)
+    assert draw(0, shared=False) != draw(1, shared=False)

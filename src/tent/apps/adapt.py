@@ -21,7 +21,7 @@ from tent.environment import best_device
 from tent.evaluate import Track, evaluate, model_device, protocol
 from tent.files import atomic_write, check_folder
 from tent.method import Answers, Method
-from tent.methods import Source
+from tent.methods import Source, with_pixels
 from tent.models import zoo
 from tent.models.entry import Entry
 from tent.norm import Stats
@@ -93,7 +93,7 @@ class Job:
         answers: Answers | None = "after" if self.episodic and self.steps == 1 else None  # the method's own
         adapted = adapt(
             entry.model,
-            self.method,
+            with_pixels(self.method, entry.preprocess.mean, entry.preprocess.std),
             stats=self.stats,
             lr=self.lr,
             steps=self.steps,

@@ -18,8 +18,8 @@ MODEL = (
     "torchvision:NAME, hf:NAME or FILE.py:factory."
 )
 METHOD = (
-    "bn, deyo, eata, eta, lame, pl, rdumb, sar, shot, source, t3a, tent, ttt or FILE.py:Class; "
-    "options follow a colon: pl:0.9, ttt:copies=32,mirror=true."
+    "source, bn, tent, cotta and others (see the documentation), or FILE.py:Class; options follow a colon: pl:0.9, "
+    "ttt:copies=32,mirror=true."
 )
 SWITCH = {"true": True, "false": False}
 

@@ -86,6 +86,7 @@ class State:
         *inputs: Any,
         params: Mapping[str, Tensor] | None = None,
         stats: Stats | None = None,
+        moments: Mapping[str, Moments] | None = None,
         grad: bool = True,
         **kwargs: Any,
     ) -> ForwardPass:
@@ -94,9 +95,10 @@ class State:
         Args:
             params: tensors in the place of the parameters of these names: a teacher's, perturbed ones, `state.source`.
             stats: statistics in the place of the adaptation's own.
+            moments: by layer, in the place of the source's means and variances and of those that are remembered.
             grad: whether a graph is kept to go back through.
         """
-        seen = self.run((inputs, kwargs), params=params, stats=stats, grad=grad)
+        seen = self.run((inputs, kwargs), params=params, stats=stats, moments=moments, grad=grad)
         with eval_mode(self.setup.source.modules):
             seen.output  # noqa: B018 (at the parameters of now, whatever moves next)
         return seen
@@ -107,6 +109,7 @@ class State:
         *,
         params: Mapping[str, Tensor] | None = None,
         stats: Stats | None = None,
+        moments: Mapping[str, Moments] | None = None,
         grad: bool = False,
         observe: bool = False,
     ) -> ForwardPass:
@@ -123,7 +126,7 @@ class State:
                     inputs,
                     {**self.params, **(params or {})},
                     stats or setup.stats,
-                    self.moments,
+                    self.moments if moments is None else moments,
                     observe=observe,
                     execution=setup.execution,
                 )
@@ -180,13 +183,16 @@ class State:
         for param in self.params.values():
             param.grad = None
 
-    def generator(self, name: str | int) -> torch.Generator:
+    def generator(self, name: str | int, shared: bool = False) -> torch.Generator:
         """Return a generator of random numbers that are new in every step, and replayed after a reset.
 
         The same name gives the same draws within one step; a number serves as a seed.
+
+        Args:
+            shared: the same draws on every rank, for what must stay in step, such as parameters.
         """
         key = name if isinstance(name, int) else zlib.crc32(name.encode())
-        seeds = np.random.SeedSequence((key, self.step, distributed.rank(self.group)))
+        seeds = np.random.SeedSequence((key, self.step, 0 if shared else distributed.rank(self.group)))
         return torch.Generator().manual_seed(int(seeds.generate_state(1)[0]))
 
     def reset(self) -> None:

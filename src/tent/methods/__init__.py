@@ -1,14 +1,23 @@
 """One file a paper, and how a method is found by its name."""
 
+from collections.abc import Sequence
+from dataclasses import is_dataclass, replace
+
+from tent.augment import Pixels
 from tent.files import load_python_file
 from tent.method import Method
 from tent.methods.bn import BN
+from tent.methods.continual.cmf import CMF
+from tent.methods.continual.cotta import CoTTA
+from tent.methods.continual.roid import ROID
+from tent.methods.continual.rotta import RoTTA
 from tent.methods.filtered.deyo import DeYO
 from tent.methods.filtered.eata import EATA, ETA
 from tent.methods.filtered.rdumb import RDumb
 from tent.methods.filtered.sar import SAR
 from tent.methods.frozen.lame import LAME
 from tent.methods.frozen.t3a import T3A
+from tent.methods.memo import MEMO
 from tent.methods.pl import PL
 from tent.methods.shot import SHOT
 from tent.methods.source import Source
@@ -17,12 +26,17 @@ from tent.methods.ttt import TTT
 
 METHODS: dict[str, type[Method]] = {
     "bn": BN,
+    "cmf": CMF,
+    "cotta": CoTTA,
     "deyo": DeYO,
     "eata": EATA,
     "eta": ETA,
     "lame": LAME,
+    "memo": MEMO,
     "pl": PL,
     "rdumb": RDumb,
+    "roid": ROID,
+    "rotta": RoTTA,
     "sar": SAR,
     "shot": SHOT,
     "source": Source,
@@ -33,20 +47,26 @@ METHODS: dict[str, type[Method]] = {
 
 __all__ = [
     "BN",
+    "CMF",
     "EATA",
     "ETA",
     "LAME",
+    "MEMO",
     "METHODS",
     "PL",
+    "ROID",
     "SAR",
     "SHOT",
     "T3A",
     "TTT",
+    "CoTTA",
     "DeYO",
     "RDumb",
+    "RoTTA",
     "Source",
     "Tent",
     "find",
+    "with_pixels",
 ]
 
 
@@ -61,3 +81,10 @@ def find(name: str) -> type[Method]:
     if not (isinstance(found, type) and issubclass(found, Method)):
         raise ValueError(f"{path}: {own!r} is not a subclass of tent.Method in it; name one as FILE.py:Class")
     return found
+
+
+def with_pixels(method: Method, mean: Sequence[float] | None, std: Sequence[float] | None) -> Method:
+    """Return the method, told how inputs are normalised if it makes views of them and was not told."""
+    if mean is None or std is None or not is_dataclass(method) or getattr(method, "pixels", method) is not None:
+        return method
+    return replace(method, pixels=Pixels(mean, std))

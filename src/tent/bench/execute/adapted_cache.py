@@ -31,7 +31,8 @@ class AdaptedCache:
         self.folder.mkdir(exist_ok=True)
         counts = {name: getattr(adapted.state.counts, name) for name in COUNTS}
         with atomic_write(self._path(case)) as path:
-            save_file(tensors, path, {"learnt": json.dumps({**counts, "seconds": seconds, "with": _learnt_with()})})
+            learnt = {**counts, "step": adapted.state.step, "seconds": seconds, "with": _learnt_with()}
+            save_file(tensors, path, {"learnt": json.dumps(learnt)})
 
     def recall(self, case: Case, adapted: Adapted) -> float | None:
         """Put a fresh adaptation into the state that a case learns, if it is known; return the time that took then."""
@@ -40,11 +41,13 @@ class AdaptedCache:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
                 learnt = json.loads(file.metadata()["learnt"])
             counts, seconds = {name: int(learnt[name]) for name in COUNTS}, float(learnt["seconds"])
+            step = int(learnt["step"])
             if learnt["with"] != _learnt_with():
                 return None
             adapted.load_state_dict(tensors)  # all of it, or nothing changes
         except (OSError, SafetensorError, *UNFIT):
             return None  # it is learnt again
+        adapted.state.step = step  # answers may draw
         for name, count in counts.items():
             setattr(adapted.state.counts, name, count)
         return seconds

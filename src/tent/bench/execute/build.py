@@ -3,12 +3,13 @@
 from functools import partial
 
 import torch
-from torch import nn
 
 from tent import norm, select
 from tent.adapted import Adapted, adapt
 from tent.bench.case import Case, find_method
 from tent.method import Method, OptimizerFactory
+from tent.methods import with_pixels
+from tent.models.entry import Entry
 from tent.select import Select
 
 SELECTS: dict[str, Select] = {
@@ -20,11 +21,11 @@ SELECTS: dict[str, Select] = {
 OPTIMIZERS: dict[str, OptimizerFactory] = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
 
 
-def build_adapted(case: Case, model: nn.Module) -> Adapted:
+def build_adapted(case: Case, entry: Entry) -> Adapted:
     """Return the model under the adaptation that a case describes."""
     return adapt(
-        model,
-        build_method(case),
+        entry.model,
+        with_pixels(build_method(case), entry.preprocess.mean, entry.preprocess.std),
         select=find_select(case.select),
         stats=None if case.stats is None else norm.named(case.stats),
         optimizer=find_optimizer(case.optimizer, case.momentum),

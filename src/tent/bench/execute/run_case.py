@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 
 import torch
-from torch import nn
 
 from tent.bench.case import Case
 from tent.bench.execute.adapted_cache import AdaptedCache
@@ -36,11 +35,11 @@ def run_case(case: Case, weights: str | None = None, cache: AdaptedCache | None 
     """
     case = pin_case(case, weights)
     entry, device = load_entry(case.model, weights), best_device()
-    model = entry.model.to(device)
+    entry.model.to(device)
     stream = build_stream(case, case.data, entry)
     with _ignore_skips():
-        found, words = _evaluate(case, model, stream, entry, cache)
-        peak = _measure_peak(case, model, stream, device)
+        found, words = _evaluate(case, stream, entry, cache)
+        peak = _measure_peak(case, entry, stream, device)
     return Result(
         case=case,
         metrics=found.metrics,
@@ -64,10 +63,10 @@ def failure(case: Case, error: BaseException | str) -> Result:
 
 
 def _evaluate(
-    case: Case, model: nn.Module, stream: Stream, entry: Entry, cache: AdaptedCache | None
+    case: Case, stream: Stream, entry: Entry, cache: AdaptedCache | None
 ) -> tuple[Evaluation, dict[str, str]]:
     torch.manual_seed(case.seed)  # for a method that draws
-    adapted = build_adapted(case, model)
+    adapted = build_adapted(case, entry)
     fit = build_stream(replace(case, domains="sequence"), [case.fit], entry) if case.fit else None
     found = evaluate(
         adapted,
@@ -86,12 +85,12 @@ def _evaluate(
     return found, {"model": f"{case.model}, state {case.weights[:12]}", **words, **more}
 
 
-def _measure_peak(case: Case, model: nn.Module, stream: Stream, device: torch.device) -> int:
+def _measure_peak(case: Case, entry: Entry, stream: Stream, device: torch.device) -> int:
     bare = tuple(replace(each, sha256="") for each in case.data)
     size = min(stream.total, case.batch_size)
     key = (replace(case, data=bare, fit=None, seed=0, images=size), device)
     if key not in _peaks:
-        batch, adapted = next(iter(stream)), build_adapted(case, model)
+        batch, adapted = next(iter(stream)), build_adapted(case, entry)
         inputs = call_inputs(batch.to(device).inputs)
         revealed = batch.labels if "labels" in adapted.method.needs else None
         with reveal(revealed):

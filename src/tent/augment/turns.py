@@ -1,4 +1,4 @@
-"""Augmentation: batches of images turned, shifted, cut up and mirrored at random, each draw from a given generator."""
+"""Turns: batches of images turned, shifted, cut up and mirrored at random."""
 
 import torch
 import torch.nn.functional as F

@@ -1,0 +1,1 @@
+"""Methods for streams whose shifts come one after another: teachers, memories and ties to the source."""
