@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import fields, is_dataclass
 from functools import partial
 from types import FunctionType
 from typing import Any, TypeAlias
