@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -12,6 +12,9 @@ from tent import norm
 from tent.augment import Pixels, augmix, change_images, require_one_prediction
 from tent.method import ForwardPass, Method, OptimizerFactory, State, require_within
 from tent.select import everything
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 DESCENT = partial(torch.optim.SGD, lr=0.005)  # the paper's for CIFAR
 
@@ -39,7 +42,7 @@ class MEMO(Method):
         require_within(self, 1, math.inf, "views")
 
     @classmethod
-    def for_imagenet(cls, **options: Any) -> "MEMO":
+    def for_imagenet(cls, **options: Any) -> "Self":
         """Return the paper's choices for ImageNet and a ResNet-50."""
         return cls(**{"views": 64, "resize": True, "optimizer": partial(torch.optim.SGD, lr=2.5e-4), **options})
 
