@@ -141,7 +141,7 @@ def test_a_method_in_a_file_is_found_by_its_path(tmp_path) -> None:
         (OWN, "mine.py:Blunt", ValueError, "'Blunt' is not a subclass of tent.Method"),
         (OWN, "mine.py:tent", ValueError, "not a subclass"),
         ("1 / 0", "mine.py:Sharpen", ImportError, "ZeroDivisionError: division by zero"),
-        (OWN, "sharpen", ValueError, r"no method 'sharpen'; there are source, bn, .*, tent, ttt, and your own"),
+        (OWN, "sharpen", ValueError, r"no method 'sharpen'; there are bn, .*, tent, ttt, and your own"),
     ],
 )
 def test_a_method_that_cannot_be_found_is_one_clear_line(

@@ -125,6 +125,7 @@ class Pooled(nn.Module):
 
 
 NETS: dict[str, Callable[[], nn.Module]] = {"conv": conv_net, "mixed": mixed_net, "residual": Residual}
+CLASSIFIERS: dict[str, Callable[[], nn.Module]] = {"pooled": Pooled}  # one label an image
 TWO_HEADED: dict[str, Callable[[], nn.Module]] = {
     "batch-norm-two-heads": partial(two_heads, partial(nn.BatchNorm2d, 8)),
     "group-norm-two-heads": partial(two_heads, partial(nn.GroupNorm, 2, 8)),
@@ -137,7 +138,7 @@ def made(name: str, seed: int = 0, warm: bool = True) -> nn.Module:
     """Return a toy net with lively parameters and statistics, in eval mode."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        net = {**NETS, **TWO_HEADED, "pooled": Pooled}[name]()
+        net = {**NETS, **CLASSIFIERS, **TWO_HEADED}[name]()
         for parameter in net.parameters():
             if parameter.dim() == 1:
                 nn.init.normal_(parameter, 1.0, 0.2)

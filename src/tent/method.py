@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import fields, is_dataclass
 from functools import partial
 from types import FunctionType
 from typing import Any, TypeAlias
@@ -78,7 +79,7 @@ class Method:
         return seen.output
 
     def __repr__(self) -> str:
-        # a method may bring the optimizer of a paper's other setting; what was learnt by it is any optimizer's
-        chosen = {name: value for name, value in vars(self).items() if name != "optimizer"}
-        options = (f"{name}={getattr(value, '__name__', value)}" for name, value in chosen.items())
+        hidden: list[str] = [each.name for each in fields(self) if not each.repr] if is_dataclass(self) else []
+        shown = {name: value for name, value in vars(self).items() if name not in hidden}
+        options = (f"{name}={getattr(value, '__name__', value)}" for name, value in shown.items())
         return f"{type(self).__name__}({', '.join(options)})"

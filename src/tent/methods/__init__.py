@@ -18,7 +18,6 @@ from tent.methods.tent import Tent
 from tent.methods.ttt import TTT
 
 METHODS: dict[str, type[Method]] = {
-    "source": Source,
     "bn": BN,
     "cmf": CMF,
     "cotta": CoTTA,
@@ -26,6 +25,7 @@ METHODS: dict[str, type[Method]] = {
     "pl": PL,
     "roid": ROID,
     "rotta": RoTTA,
+    "source": Source,
     "tent": Tent,
     "ttt": TTT,
 }

@@ -1,7 +1,7 @@
 """MEMO: marginal entropy minimisation with one test point (Zhang, Levine and Finn, NeurIPS 2022)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ class MEMO(Method):
     resize: bool = False  # views are resized crops, as for ImageNet; else they are shifted by up to an eighth
     pixels: Pixels | None = None  # how inputs were normalised; None: they are in [0, 1]
     seed: int = 0
-    optimizer: OptimizerFactory = DESCENT
+    optimizer: OptimizerFactory = field(default=DESCENT, repr=False)
 
     select = staticmethod(everything)
     stats = norm.Blend(1 / 17)  # the source's count as 16 samples and the batch as one, however many views are in it

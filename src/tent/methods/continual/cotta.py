@@ -1,7 +1,7 @@
 """CoTTA: continual test-time adaptation (Wang et al., CVPR 2022)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ class CoTTA(Method):
     symmetric: bool = False  # the loss in both directions, as the paper's code has it for ImageNet
     pixels: Pixels | None = None  # how inputs were normalised; None: they are in [0, 1]
     seed: int = 0
-    optimizer: OptimizerFactory = Method.optimizer
+    optimizer: OptimizerFactory = field(default=Method.optimizer, repr=False)
 
     select = staticmethod(everything)
     stats = norm.Batch()

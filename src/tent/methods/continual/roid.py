@@ -4,7 +4,7 @@ Marsden, Döbler and Yang, WACV 2024.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ class ROID(Method):
     correct_prior: bool = True  # multiply the answer's logits by the smoothed mean prediction
     pixels: Pixels | None = None  # how inputs were normalised; None: they are in [0, 1]
     seed: int = 0
-    optimizer: OptimizerFactory = Method.optimizer
+    optimizer: OptimizerFactory = field(default=Method.optimizer, repr=False)
 
     select = staticmethod(norm_affine)
     stats = norm.Batch()
