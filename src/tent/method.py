@@ -79,8 +79,7 @@ class Method:
         return seen.output
 
     def __repr__(self) -> str:
-        # a method may bring the optimizer of a paper's other setting; what was learnt by it is any optimizer's
-        hidden = {"optimizer", *(each.name for each in fields(self) if not each.repr)} if is_dataclass(self) else set()
+        hidden: list[str] = [each.name for each in fields(self) if not each.repr] if is_dataclass(self) else []
         shown = {name: value for name, value in vars(self).items() if name not in hidden}
         options = (f"{name}={getattr(value, '__name__', value)}" for name, value in shown.items())
         return f"{type(self).__name__}({', '.join(options)})"

@@ -1,9 +1,9 @@
 """MEMO: marginal entropy minimisation with one test point (Zhang, Levine and Finn, NeurIPS 2022)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -12,6 +12,9 @@ from tent import norm
 from tent.augment import Pixels, augmix, change_images, require_one_prediction
 from tent.method import ForwardPass, Method, OptimizerFactory, State, require_within
 from tent.select import everything
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 DESCENT = partial(torch.optim.SGD, lr=0.005)  # the paper's for CIFAR
 
@@ -28,7 +31,7 @@ class MEMO(Method):
     resize: bool = False  # views are resized crops, as for ImageNet; else they are shifted by up to an eighth
     pixels: Pixels | None = None  # how inputs were normalised; None: they are in [0, 1]
     seed: int = 0
-    optimizer: OptimizerFactory = DESCENT
+    optimizer: OptimizerFactory = field(default=DESCENT, repr=False)
 
     select = staticmethod(everything)
     stats = norm.Blend(1 / 17)  # the source's count as 16 samples and the batch as one, however many views are in it
@@ -39,7 +42,7 @@ class MEMO(Method):
         require_within(self, 1, math.inf, "views")
 
     @classmethod
-    def for_imagenet(cls, **options: Any) -> "MEMO":
+    def for_imagenet(cls, **options: Any) -> "Self":
         """Return the paper's choices for ImageNet and a ResNet-50."""
         return cls(**{"views": 64, "resize": True, "optimizer": partial(torch.optim.SGD, lr=2.5e-4), **options})
 

@@ -1,9 +1,9 @@
 """CoTTA: continual test-time adaptation (Wang et al., CVPR 2022)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -15,6 +15,9 @@ from tent.losses import confidence, cross_entropy, symmetric_cross_entropy
 from tent.method import ForwardPass, Method, OptimizerFactory, State, require_within
 from tent.methods.continual.teacher import follow, start_teacher, teacher
 from tent.select import everything
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,7 +34,7 @@ class CoTTA(Method):
     symmetric: bool = False  # the loss in both directions, as the paper's code has it for ImageNet
     pixels: Pixels | None = None  # how inputs were normalised; None: they are in [0, 1]
     seed: int = 0
-    optimizer: OptimizerFactory = Method.optimizer
+    optimizer: OptimizerFactory = field(default=Method.optimizer, repr=False)
 
     select = staticmethod(everything)
     stats = norm.Batch()
@@ -41,12 +44,12 @@ class CoTTA(Method):
         require_within(self, 0, 1, "momentum", "restore")
 
     @classmethod
-    def for_cifar100(cls, **options: Any) -> "CoTTA":
+    def for_cifar100(cls, **options: Any) -> "Self":
         """Return the paper's choices for CIFAR-100-C."""
         return cls(**{"threshold": 0.72, **options})
 
     @classmethod
-    def for_imagenet(cls, **options: Any) -> "CoTTA":
+    def for_imagenet(cls, **options: Any) -> "Self":
         """Return the paper's choices for ImageNet-C."""
         descent = partial(torch.optim.SGD, lr=0.01, momentum=0.9, nesterov=True)
         return cls(**{"threshold": 0.1, "restore": 0.001, "symmetric": True, "optimizer": descent, **options})

@@ -4,9 +4,9 @@ Marsden, Döbler and Yang, WACV 2024.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F
@@ -18,6 +18,9 @@ from tent.engine.structures import Inputs, map_tensors
 from tent.losses import entropy, soft_likelihood_ratio, symmetric_cross_entropy
 from tent.method import ForwardPass, Method, OptimizerFactory, State, require_within
 from tent.select import norm_affine
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 ALIKE = 1e-6  # values that differ by less do so by rounding alone
 VIEW: dict[str, Any] = {"plain": True, "edges": "reflection"}  # without blur and noise
@@ -36,7 +39,7 @@ class ROID(Method):
     correct_prior: bool = True  # multiply the answer's logits by the smoothed mean prediction
     pixels: Pixels | None = None  # how inputs were normalised; None: they are in [0, 1]
     seed: int = 0
-    optimizer: OptimizerFactory = Method.optimizer
+    optimizer: OptimizerFactory = field(default=Method.optimizer, repr=False)
 
     select = staticmethod(norm_affine)
     stats = norm.Batch()
@@ -46,7 +49,7 @@ class ROID(Method):
         require_within(self, 0.01, math.inf, "temperature")
 
     @classmethod
-    def for_imagenet(cls, **options: Any) -> "ROID":
+    def for_imagenet(cls, **options: Any) -> "Self":
         """Return the paper's choices for ImageNet-C."""
         return cls(**{"optimizer": partial(torch.optim.SGD, lr=2.5e-4, momentum=0.9, nesterov=True), **options})
 
