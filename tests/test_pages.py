@@ -19,7 +19,7 @@ from tent.bench.read.query import open_results, read_grid
 from tent.bench.render.costs import build_cost_table
 from tent.bench.render.markdown import to_markdown
 from tent.bench.render.table import build_table
-from tent.bench.suites import named
+from tent.bench.suites import by_name
 from tent.cli.app import app
 from tent.train import Batch, Objective, Recipe
 
@@ -133,6 +133,6 @@ SHOWN = {"cifar10-c": True, "cifar10-c-choice": False, "digits": True, "ablation
 @pytest.mark.parametrize("suite", SHOWN)
 def test_the_tables_on_the_page_are_those_of_the_store(suite: str) -> None:
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    grid = read_grid(named(suite), open_results(ROOT / "results")[0])
+    grid = read_grid(by_name(suite), open_results(ROOT / "results")[0])
     for table in [build_table(grid)] + ([build_cost_table(grid)] if SHOWN[suite] else []):
         assert to_markdown(table).strip() in page

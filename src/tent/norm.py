@@ -93,7 +93,7 @@ PLAIN: dict[str, Callable[[], Stats]] = {"source": Source, "batch": Batch}
 WEIGHTED: dict[str, Callable[..., Stats]] = {"blend": Blend, "prior": Prior, "running": Running}
 
 
-def named(word: str) -> Stats:
+def by_name(word: str) -> Stats:
     """Return statistics by their name, with a number after a colon where they take one: batch, or blend:0.5."""
     name, _, number = word.partition(":")
     try:

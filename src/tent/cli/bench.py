@@ -56,9 +56,9 @@ def bench(
 def find_suite(name: str, model: str | None, method: str | None) -> "Suite":
     """Return a suite with the model and the added method that were asked for."""
     from tent.bench.case import find_method
-    from tent.bench.suites import named
+    from tent.bench.suites import by_name
 
-    suite = named(name).with_model(model) if model else named(name)
+    suite = by_name(name).with_model(model) if model else by_name(name)
     if not method:
         return suite
     find_method(method)  # which says what is wrong with it

@@ -26,7 +26,7 @@ def build_adapted(case: Case, model: nn.Module) -> Adapted:
         model,
         build_method(case),
         select=find_select(case.select),
-        stats=None if case.stats is None else norm.named(case.stats),
+        stats=None if case.stats is None else norm.by_name(case.stats),
         optimizer=find_optimizer(case.optimizer, case.momentum),
         lr=case.lr,
         steps=case.steps,
