@@ -2,7 +2,8 @@
 
 from tent import losses, norm, select
 from tent.adapted import Adapted, adapt
-from tent.delta import Delta
+from tent.artifacts.checkpoint import Checkpoint
+from tent.artifacts.delta import Delta
 from tent.doctor import doctor
 from tent.environment import keep_memory
 from tent.method import ForwardPass, Method, State
@@ -16,6 +17,7 @@ __all__ = [
     "PL",
     "TTT",
     "Adapted",
+    "Checkpoint",
     "Delta",
     "ForwardPass",
     "Method",

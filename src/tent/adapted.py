@@ -2,17 +2,18 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
 
 import torch
 from torch import nn
-from torch.nn.modules.module import _IncompatibleKeys
 
-from tent.delta import Delta, pack, unpack
-from tent.engine.calls import Access, Update, Watchers
+from tent.artifacts.checkpoint import Checkpoint, capture, describe, revive
+from tent.artifacts.delta import Delta, pack
+from tent.artifacts.export import bake
+from tent.engine.calls import Update, Watchers
 from tent.engine.engine import Engine, refuse_hidden_update
 from tent.engine.execution import choose_execution, fuse
 from tent.engine.mode import clean_stack
@@ -20,30 +21,20 @@ from tent.engine.setup import Setup, optimizer_maker
 from tent.engine.source_model import SourceModel, eval_mode
 from tent.engine.state import State
 from tent.engine.structures import Picker, batch_inputs, detach_inputs
-from tent.export import bake
+from tent.facade import Facade
 from tent.method import Answers, Method, OptimizerFactory
 from tent.methods import Tent
 from tent.norm import Stats
 from tent.select import Select, nothing
 
 
-class Adapted(nn.Module):
+class Adapted(Facade):
     """A model that answers as before and improves itself on the data it meets; its source is never written to."""
 
     def __init__(self, engine: Engine, episodic: bool = False, answers: Answers = "before") -> None:
-        super().__init__()
-        self.engine, self.episodic, self.answers = engine, episodic, answers
-        self._access, self._watchers = Access(), Watchers()
-
-    @property
-    def source(self) -> nn.Module:
-        """The model that was handed in."""
-        return self.state.model
-
-    @property
-    def state(self) -> State:
-        """What this adaptation holds beside its source: parameters, memory, optimizer and counts."""
-        return self.engine.state
+        super().__init__(engine)
+        self.episodic, self.answers = episodic, answers
+        self._watchers = Watchers()
 
     @property
     def method(self) -> Method:
@@ -145,29 +136,29 @@ class Adapted(nn.Module):
             delta.require_method(repr(self.method))
             self.load_state_dict(delta.tensors)
 
+    def checkpoint(self) -> Checkpoint:
+        """Return a copy of all that the adaptation holds: what `load_checkpoint` continues from, to the bit."""
+        with self._access.alone():
+            return capture(self.state, self._choices())
+
+    def load_checkpoint(self, checkpoint: Checkpoint | str | os.PathLike[str]) -> None:
+        """Go on where a checkpoint, or a file of one, was taken: the same source model, and the same choices."""
+        checkpoint = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint.load(checkpoint)
+        with self._access.alone():
+            checkpoint.require_source(self.state.setup.source.fingerprint())
+            checkpoint.require_choices(self._choices())
+            self.state.adopt(revive(checkpoint, self.state.setup))
+
+    def _choices(self) -> dict[str, str]:
+        own = {"method": self.method, "steps": self.engine.steps, "answers": self.answers, "episodic": self.episodic}
+        return describe(self.state, **own, precision=self.precision)
+
     def baked(self, batches: Iterable[Any] | None = None) -> nn.Module:
         """Return a plain eval-mode copy with γ, β and the statistics of these batches folded in, to export."""
         if type(self.method).answer is not Method.answer:
             raise ValueError(f"{type(self.method).__name__} answers by more than the model, which cannot be baked")
         with self._run():
             return bake(self.state, batches)
-
-    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """Return the delta's tensors: what moved, under its names in the source model's own state_dict."""
-        with self._access.alone():
-            tensors = {prefix + name: tensor for name, tensor in pack(self.state).items()}
-        return tensors if destination is None else destination.update(tensors)
-
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Load a delta's tensors; what is not among them goes back to the source."""
-        with self._access.alone():
-            fresh, missing, unexpected = unpack(state_dict, self.state, strict)
-            self.state.adopt(fresh)
-        return _IncompatibleKeys(missing, unexpected)
-
-    def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Any]]:
-        """Yield what moves; the source's own parameters are not this module's."""
-        yield from self.state.params.items()
 
     def extra_repr(self) -> str:
         """Describe the adaptation in a line."""
@@ -182,13 +173,6 @@ class Adapted(nn.Module):
                 yield
             finally:
                 self.state.setup.execution.end_pass()
-
-    def _apply(self, fn: Any, recurse: bool = True) -> "Adapted":
-        for tensor in [p.detach() for p in self.source.parameters()][:1]:
-            moved = fn(tensor)
-            if (moved.device, moved.dtype) != (tensor.device, tensor.dtype):
-                raise RuntimeError("the source model is never written to; move or convert it first, then adapt it")
-        return self
 
 
 def adapt(

@@ -6,6 +6,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
+USUAL_BATCH = 32  # samples from which on a batch's own statistics serve as well as those blended with the source's
+
 
 @dataclass(frozen=True, eq=False)
 class NormLayer:
@@ -87,6 +89,13 @@ class Running(Stats):
 
     def share(self, layer: NormLayer, batch: Tensor) -> float:  # noqa: D102
         return self.momentum
+
+
+def for_batch_size(samples: int) -> Stats:
+    """Return the statistics for batches of so many samples, for one who has not chosen: a prior where they are few."""
+    if samples < 1:
+        raise ValueError(f"a batch has 1 sample or more, got {samples}")
+    return Batch() if samples >= USUAL_BATCH else Prior(16)
 
 
 PLAIN: dict[str, Callable[[], Stats]] = {"source": Source, "batch": Batch}
