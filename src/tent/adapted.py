@@ -13,19 +13,18 @@ from torch import nn
 from tent.artifacts.checkpoint import Checkpoint, capture, describe, revive
 from tent.artifacts.delta import Delta, pack
 from tent.artifacts.export import bake
-from tent.engine.calls import Update, Watchers
+from tent.engine.calls import SizeWatch, Update, Watchers
 from tent.engine.engine import Engine, refuse_hidden_update
 from tent.engine.execution import choose_execution, fuse
-from tent.engine.mode import clean_stack
 from tent.engine.setup import Setup, optimizer_maker
-from tent.engine.source_model import SourceModel, eval_mode
+from tent.engine.source_model import SourceModel
 from tent.engine.state import State
 from tent.engine.structures import Picker, batch_inputs, detach_inputs
-from tent.facade import Facade
+from tent.facade import Facade, refuse_adapted
 from tent.method import Answers, Method, OptimizerFactory
 from tent.methods import Tent
-from tent.norm import Stats
-from tent.select import Select, nothing
+from tent.norm import Batch, Stats
+from tent.select import Select, nothing, only
 
 
 class Adapted(Facade):
@@ -67,8 +66,8 @@ class Adapted(Facade):
         """The loss of the last update since the last reset."""
         return self.state.loss
 
-    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """Answer as the model does, detached, and adapt behind the answer."""
+    def _answer(self, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        # as the model does, detached; it adapts behind the answer
         with self._run():
             batch, paused = detach_inputs((inputs, kwargs)), self._access.paused
             began, before = time.perf_counter(), replace(self.state.counts)
@@ -166,20 +165,12 @@ class Adapted(Facade):
         total = sum(p.numel() for p in self.source.parameters())
         return f"{type(self.source).__name__}, {self.method}, {self.stats}, moves {moving:,} of {total:,} parameters"
 
-    @contextmanager
-    def _run(self) -> Iterator[None]:
-        with self._access.run(), torch.inference_mode(False), eval_mode(self.state.setup.source.modules), clean_stack():
-            try:
-                yield
-            finally:
-                self.state.setup.execution.end_pass()
-
 
 def adapt(
     model: nn.Module,
     method: Method = Tent(),  # noqa: B008 (methods hold options only)
     *,
-    select: Select | None = None,
+    select: Select | Iterable[str] | None = None,
     stats: Stats | None = None,
     optimizer: OptimizerFactory | None = None,
     lr: float | None = None,
@@ -194,7 +185,7 @@ def adapt(
 
     Args:
         method: what one paper does; the four after it, and `answers`, override its choice on each axis.
-        select: a model -> the names of the parameters that move, such as those of `tent.select`.
+        select: a model -> the names of the parameters that move, such as those of `tent.select`; or the names.
         stats: whose statistics normalise batch norms, such as those of `tent.norm`.
         optimizer: an optimizer's class, or a function of named parameters; `lr`, if given, is handed to it.
         steps: updates on each batch.
@@ -214,7 +205,9 @@ def adapt(
     answers = method.answers if answers is None else answers
     if answers not in ("before", "after"):
         raise ValueError(f"answers must be 'before' or 'after' the update, got {answers!r}")
-    source, stats, select = SourceModel(model), stats or method.stats, select or method.select
+    refuse_adapted(model)
+    select = method.select if select is None else select if callable(select) else only(select)
+    source, chosen, stats = SourceModel(model), stats is not None, stats or method.stats
     names = source.resolve(select(source.model))
     plain = type(method).step is Method.step and type(method).answer is Method.answer
     if plain or select is not nothing:  # a method of another kind may have no need of either
@@ -224,4 +217,5 @@ def adapt(
     make_optimizer = optimizer_maker(optimizer or method.optimizer, lr, fuse if lean else None)
     execution = choose_execution(source.model, lean, precision)
     state = State.begin(Setup(source, method, names, stats, make_optimizer, execution, logits))
-    return Adapted(Engine(state, method, steps, plain), episodic, answers)
+    sizes = None if chosen or stats != Batch() or not source.normalizes_batches else SizeWatch(refuse_one=episodic)
+    return Adapted(Engine(state, method, steps, plain, sizes), episodic, answers)
