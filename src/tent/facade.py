@@ -37,7 +37,7 @@ class Facade(nn.Module):
         """What this adaptation holds beside its source: parameters, memory, optimizer and counts."""
         return self.engine.state
 
-    @property
+    @property  # type: ignore[override]
     def forward(self) -> "Forward":
         """What a call runs; it shows the arguments of the source's own forward."""
         return Forward(self)

@@ -7,7 +7,7 @@ from typing import ClassVar
 from torch import Tensor
 
 FEW_SAMPLES = 4  # below which a batch's own statistics leave a classifier worse than it was
-USUAL_BATCH = 32  # samples from which on a batch's own statistics serve as well as those blended with the source's
+USUAL_BATCH = 64  # samples from which on a batch's own statistics serve as well as those blended with the source's
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,7 +73,7 @@ class Part:
     def __init__(self, view: SourceView, module: nn.Module) -> None:
         self.__dict__.update(_view=view, _module=module)
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:  # so that isinstance answers as for the part itself
         return type(self._module)
 
@@ -90,13 +90,13 @@ class Part:
         raise AttributeError(f"{name} is the source model's, which is never written to; change it, then adapt it")
 
     def __getitem__(self, key: Any) -> Any:
-        return self._view.show(self._module[key])  # type: ignore[index]
+        return self._view.show(self._module[key])
 
     def __iter__(self) -> Iterator[Any]:
-        return (self._view.show(item) for item in self._module)  # type: ignore[attr-defined]
+        return (self._view.show(item) for item in self._module)
 
     def __len__(self) -> int:
-        return len(self._module)  # type: ignore[arg-type]
+        return len(self._module)
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError("a part of an adapted model is not copied; take it from adapted.baked(...)")

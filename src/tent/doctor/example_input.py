@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from tent.engine.source_model import eval_mode
 
-SAMPLES = 32  # a usual batch, so that nothing is found that is only of a small one
+SAMPLES = 64  # a usual batch, so that nothing is found that is only of a small one
 SIDES = (224, 32, 28, 64, 299, 384)  # of images that nets are made for, the usual one first
 
 
