@@ -9,7 +9,7 @@ from toys import batches, made
 import tent
 from tent import norm
 
-ADVICE = r"pass stats=tent\.norm\.Prior\(16\), or bring batches of 64 or more"
+ADVICE = r"pass stats=tent\.norm\.Prior\(samples=4\), or bring batches of 64 or more"
 
 
 @pytest.mark.parametrize("method", [tent.Tent(), tent.BN(), tent.PL()])

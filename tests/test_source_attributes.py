@@ -2,7 +2,6 @@
 
 import copy
 import inspect
-import pickle
 
 import pytest
 import timm
@@ -101,10 +100,8 @@ def test_forward_shows_what_the_source_takes(net: Net) -> None:
     assert adapted.forward(pixel_values=batches(1)[0], flip=True).shape == (6, 5)
 
 
-def test_copies_are_deep_and_pickles_refused(net: Net) -> None:
+def test_copies_are_deep(net: Net) -> None:
     adapted = tent.adapt(net)
-    with pytest.raises(TypeError, match=r"not pickled; save adapted\.checkpoint\(\)"):
-        pickle.dumps(adapted)
     with pytest.raises(TypeError, match="would share what is adapted"):
         copy.copy(adapted)
     with pytest.raises(TypeError, match="part of an adapted model is not copied"):

@@ -1,6 +1,5 @@
 """What an adaptation is to the rest of torch: a module with its source's attributes, and parameters that move."""
 
-import copy
 import inspect
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,8 +19,30 @@ from tent.engine.structures import detach_inputs
 from tent.source_view import SourceView
 
 
+class Forward:
+    """An adaptation's forward, with the signature of its source's: trainers read from it what a model takes."""
+
+    def __init__(self, adapted: "Facade | None" = None) -> None:
+        self._adapted = adapted
+
+    def __get__(self, adapted: "Facade | None", owner: Any) -> "Forward":
+        return Forward(adapted)
+
+    def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Answer as the model does."""
+        adapted, *rest = (self._adapted, *inputs) if self._adapted is not None else inputs
+        return adapted._answer(tuple(rest), kwargs)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        source = Facade._answer if self._adapted is None else self._adapted.source.forward
+        return inspect.signature(source)
+
+
 class Facade(nn.Module):
     """A module around a source model, whose attributes it shows; nothing here writes to the source."""
+
+    forward = Forward()
 
     def __init__(self, engine: Engine) -> None:
         super().__init__()
@@ -36,11 +57,6 @@ class Facade(nn.Module):
     def state(self) -> State:
         """What this adaptation holds beside its source: parameters, memory, optimizer and counts."""
         return self.engine.state
-
-    @property  # type: ignore[override]
-    def forward(self) -> "Forward":
-        """What a call runs; it shows the arguments of the source's own forward."""
-        return Forward(self)
 
     def _answer(self, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError
@@ -60,15 +76,6 @@ class Facade(nn.Module):
 
     def __copy__(self) -> NoReturn:
         raise TypeError("a shallow copy would share what is adapted; use copy.deepcopy, or adapt the source once more")
-
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError("an adaptation is not pickled; save adapted.checkpoint() or adapted.delta(), and adapt() anew")
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Facade":
-        twin: Facade = self.__new__(type(self))
-        memo[id(self)] = twin
-        twin.__dict__.update({name: copy.deepcopy(value, memo) for name, value in self.__dict__.items()})
-        return twin
 
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """Return the delta's tensors: what moved, under its names in the source model's own state_dict."""
@@ -106,21 +113,6 @@ class Facade(nn.Module):
             if (moved.device, moved.dtype) != (tensor.device, tensor.dtype):
                 raise RuntimeError("the source model is never written to; move or convert it first, then adapt it")
         return self
-
-
-class Forward:
-    """An adaptation's forward, with the signature of its source's: trainers read from it what a model takes."""
-
-    def __init__(self, adapted: Facade) -> None:
-        self._adapted = adapted
-
-    def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
-        """Answer as the model does."""
-        return self._adapted._answer(inputs, kwargs)
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        return inspect.signature(self._adapted.source.forward)
 
 
 def refuse_adapted(model: nn.Module) -> None:

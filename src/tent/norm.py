@@ -96,7 +96,7 @@ def for_batch_size(samples: int) -> Stats:
     """Return the statistics for batches of so many samples, for one who has not chosen: a prior where they are few."""
     if samples < 1:
         raise ValueError(f"a batch has 1 sample or more, got {samples}")
-    return Batch() if samples >= USUAL_BATCH else Prior(16)
+    return Batch() if samples >= USUAL_BATCH else Prior(16 if samples >= FEW_SAMPLES else 4)
 
 
 PLAIN: dict[str, Callable[[], Stats]] = {"source": Source, "batch": Batch}

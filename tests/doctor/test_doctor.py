@@ -5,6 +5,7 @@ from torch import Tensor, nn
 from toys import Photograph, batches, made
 
 import tent
+from tent import norm
 from tent.doctor.example_input import example_input
 from tent.doctor.findings import Report
 
@@ -63,7 +64,8 @@ def test_few_samples_are_found_though_a_channel_has_many_values(samples: int, le
     report = tent.doctor(net, torch.randn(samples, 3, 32, 32))
     assert report.ok == (level != "error")
     assert (f"{samples} sample" in findings(report, level)) == bool(level)
-    assert not level or "stats=tent.norm.Prior(16), or bring batches of 64 or more" in findings(report, level)
+    prior = norm.for_batch_size(samples)
+    assert not level or f"stats=tent.norm.{prior}, or bring batches of 64 or more" in findings(report, level)
 
 
 def test_one_image_is_enough_where_every_pixel_is_told_or_nothing_is_normalised_across() -> None:

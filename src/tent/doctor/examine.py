@@ -15,7 +15,7 @@ from tent.engine.structures import Inputs, Picker, all_finite, count_samples, de
 from tent.facade import refuse_adapted
 from tent.losses import entropy
 from tent.methods import BN, Source, Tent
-from tent.norm import FEW_SAMPLES, USUAL_BATCH
+from tent.norm import FEW_SAMPLES, USUAL_BATCH, for_batch_size
 from tent.select import norm_affine, norm_layers
 
 FEW_VALUES = 64  # a mean over fewer is off by more than an eighth of a standard deviation
@@ -182,7 +182,7 @@ def _samples(report: Report, adapted: Adapted, seen: ForwardPass, samples: int) 
     # where every pixel is told, one image is many samples
     if not adapted.state.setup.source.normalizes_batches or seen.logits.dim() > 2 or samples >= USUAL_BATCH:
         return
-    remedy = f"pass stats=tent.norm.Prior(16), or bring batches of {USUAL_BATCH} or more"
+    remedy = f"pass stats=tent.norm.{for_batch_size(samples)!r}, or bring batches of {USUAL_BATCH} or more"
     if samples < FEW_SAMPLES:
         few = f"{samples} {'sample' if samples == 1 else 'samples'} in a batch"
         report.add("error", f"{few}: too few to normalise by, so that answers are worse than without", remedy)

@@ -14,7 +14,7 @@ from tent.engine.setup import Counts
 from tent.engine.state import State
 from tent.engine.structures import Inputs, count_samples, find_logits
 from tent.losses import confidence, entropy
-from tent.norm import FEW_SAMPLES, USUAL_BATCH
+from tent.norm import FEW_SAMPLES, USUAL_BATCH, for_batch_size
 
 
 class Access:
@@ -134,7 +134,7 @@ class SizeWatch:
         if self.spoke or not 0 < samples < FEW_SAMPLES or not _tells_classes(seen):
             return
         what = f"{samples} {'sample' if samples == 1 else 'samples'} in a batch: too few to normalise by"
-        remedy = f"pass stats=tent.norm.Prior(16), or bring batches of {USUAL_BATCH} or more"
+        remedy = f"pass stats=tent.norm.{for_batch_size(samples)!r}, or bring batches of {USUAL_BATCH} or more"
         if self.refuse_one and not self.larger:
             raise ValueError(f"{what}, so that every image gets the same answer; {remedy}")
         self.spoke = True
