@@ -41,7 +41,12 @@ def test_a_transformers_trainer_predicts(vision: nn.Module, tmp_path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the trainer's own
         options = transformers.TrainingArguments(
-            str(tmp_path), disable_tqdm=True, per_device_eval_batch_size=4, report_to=[], use_cpu=True, label_names=["labels"]
+            str(tmp_path),
+            disable_tqdm=True,
+            per_device_eval_batch_size=4,
+            report_to=[],
+            use_cpu=True,
+            label_names=["labels"],
         )
         trainer = transformers.Trainer(model=adapted, args=options)
         found = trainer.predict(items)

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
-FEW_SAMPLES = 4  # below which a batch's own statistics leave a classifier worse than it was
-USUAL_BATCH = 64  # samples from which on a batch's own statistics serve as well as those blended with the source's
+FEW_SAMPLES = 4  # measured (docs/concepts.md): below, a batch's own statistics do a classifier harm or no good
+USUAL_BATCH = 64  # measured: below, a prior gains 4 points and more of error; here 2, and this is what papers use
 
 
 @dataclass(frozen=True, eq=False)
