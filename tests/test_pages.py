@@ -40,7 +40,7 @@ def test_the_page_on_state_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     model, x = made("conv").eval(), torch.randn(6, 3, 12, 12)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter's own, about its own insides
-        run_page("docs/state.md", adapted=tent.adapt(model), x=x, x1=x, x2=x, torch=torch)
+        run_page("docs/state.md", adapted=tent.adapt(model), x=x, x1=x, x2=x, torch=torch, tent=tent)
     assert {"camera-3.safetensors", "model.onnx"} <= {path.name for path in tmp_path.iterdir()}
 
 
