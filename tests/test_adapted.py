@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 import torch
+import torchvision
 from torch import nn
 from toys import NETS, Photograph, batches, logits, made
 
@@ -38,7 +39,7 @@ def test_an_optimizer_instance_is_refused() -> None:
 
 @pytest.mark.parametrize("method", [tent.Tent(), tent.BN(), tent.PL()])
 def test_a_model_with_nothing_to_adapt_is_refused(method: tent.Method) -> None:
-    with pytest.raises(ValueError, match=r"Linear has nothing to adapt: .* layer, group, instance and RMS norms"):
+    with pytest.raises(ValueError, match=r"Linear has nothing to adapt: .*whose statistics could change; pass another"):
         tent.adapt(nn.Linear(3, 3), method)
 
 
@@ -263,3 +264,27 @@ def test_every_axis_at_once() -> None:
     """Tent's loss, all parameters, source statistics, episodic: one call."""
     adapted = tent.adapt(made("conv"), select=select.everything, stats=norm.Source(), episodic=True, steps=2)
     assert adapted(batches(1)[0]).shape == (6, 5)
+
+
+@pytest.mark.parametrize("method", [tent.Tent(), tent.BN()])
+def test_frozen_norms_alone_are_refused(method: tent.Method) -> None:
+    frozen = torchvision.ops.FrozenBatchNorm2d(4)
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), frozen, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3))
+    message = (
+        r"nothing to adapt: .*1 frozen norm layers, such as '1', keep their statistics; build it with nn.BatchNorm2d"
+    )
+    with pytest.raises(ValueError, match=message):
+        tent.adapt(net, method)
+    tent.adapt(net, select=tent.select.last_layer, stats=norm.Source())(batches(1)[0])
+
+
+@pytest.mark.parametrize("tracks", [False, True])
+def test_norms_without_parameters_adapt_by_their_statistics_or_not_at_all(tracks: bool) -> None:
+    bare = nn.BatchNorm2d(4, affine=False, track_running_stats=tracks)
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), bare, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3)).eval()
+    for method in (tent.Tent(), tent.BN()):
+        if tracks:
+            assert not torch.equal(tent.adapt(net, method)(batches(1)[0]), net(batches(1)[0]))
+        else:
+            with pytest.raises(ValueError, match="no batch norm whose statistics could change"):
+                tent.adapt(net, method)

@@ -173,6 +173,17 @@ def test_a_delta_is_refused_by_another_model(setting: Setting, net: str) -> None
     assert unchanged(other, before)
 
 
+def test_a_checkpoint_continues_to_the_bit(setting: Setting, net: str, tmp_path) -> None:
+    stream, adapted = batches(5), setting.adapt(made(net))
+    answers(adapted, stream[:2])
+    adapted.checkpoint().save(tmp_path / "c.safetensors")
+    expected, other = answers(adapted, stream[2:]), setting.adapt(made(net))
+    other.load_checkpoint(tmp_path / "c.safetensors")
+    assert same(answers(other, stream[2:]), expected)
+    assert as_before(other, everything(adapted))
+    assert (other.state.counts, other.loss) == (adapted.state.counts, adapted.loss)
+
+
 def test_two_adaptations_on_one_model_do_not_see_each_other(setting: Setting, net: str) -> None:
     model = made(net)
     expected = answers(setting.adapt(model), batches(3))

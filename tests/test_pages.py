@@ -19,7 +19,7 @@ from tent.bench.read.query import open_results, read_grid
 from tent.bench.render.costs import build_cost_table
 from tent.bench.render.markdown import to_markdown
 from tent.bench.render.table import build_table
-from tent.bench.suites import named
+from tent.bench.suites import by_name
 from tent.cli.app import app
 from tent.train import Batch, Objective, Recipe
 
@@ -40,7 +40,7 @@ def test_the_page_on_state_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     model, x = made("conv").eval(), torch.randn(6, 3, 12, 12)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter's own, about its own insides
-        run_page("docs/state.md", adapted=tent.adapt(model), x=x, x1=x, x2=x, torch=torch)
+        run_page("docs/state.md", adapted=tent.adapt(model), x=x, x1=x, x2=x, torch=torch, tent=tent)
     assert {"camera-3.safetensors", "model.onnx"} <= {path.name for path in tmp_path.iterdir()}
 
 
@@ -133,6 +133,6 @@ SHOWN = {"cifar10-c": True, "cifar10-c-choice": False, "digits": True, "ablation
 @pytest.mark.parametrize("suite", SHOWN)
 def test_the_tables_on_the_page_are_those_of_the_store(suite: str) -> None:
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    grid = read_grid(named(suite), open_results(ROOT / "results")[0])
+    grid = read_grid(by_name(suite), open_results(ROOT / "results")[0])
     for table in [build_table(grid)] + ([build_cost_table(grid)] if SHOWN[suite] else []):
         assert to_markdown(table).strip() in page

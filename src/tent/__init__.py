@@ -2,8 +2,9 @@
 
 from tent import losses, norm, select
 from tent.adapted import Adapted, adapt
+from tent.artifacts.checkpoint import Checkpoint
+from tent.artifacts.delta import Delta
 from tent.augment import Pixels
-from tent.delta import Delta
 from tent.doctor import doctor
 from tent.environment import keep_memory
 from tent.method import ForwardPass, Method, State
@@ -46,6 +47,7 @@ __all__ = [
     "T3A",
     "TTT",
     "Adapted",
+    "Checkpoint",
     "CoTTA",
     "DeYO",
     "Delta",

@@ -2,48 +2,38 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
 
 import torch
 from torch import nn
-from torch.nn.modules.module import _IncompatibleKeys
 
-from tent.delta import Delta, pack, unpack
-from tent.engine.calls import Access, Update, Watchers
+from tent.artifacts.checkpoint import Checkpoint, capture, describe, revive
+from tent.artifacts.delta import Delta, pack
+from tent.artifacts.export import bake
+from tent.engine.calls import SizeWatch, Update, Watchers
 from tent.engine.engine import Engine, refuse_hidden_update
 from tent.engine.execution import choose_execution, fuse
-from tent.engine.mode import clean_stack
 from tent.engine.setup import Setup, optimizer_maker
-from tent.engine.source_model import SourceModel, eval_mode
+from tent.engine.source_model import SourceModel
 from tent.engine.state import State
 from tent.engine.structures import Picker, batch_inputs, detach_inputs
-from tent.export import bake
+from tent.facade import Facade, refuse_adapted
 from tent.method import Answers, Method, OptimizerFactory
 from tent.methods import Tent
-from tent.norm import Stats
-from tent.select import Select, nothing
+from tent.norm import Batch, Stats
+from tent.select import Select, nothing, only
 
 
-class Adapted(nn.Module):
+class Adapted(Facade):
     """A model that answers as before and improves itself on the data it meets; its source is never written to."""
 
     def __init__(self, engine: Engine, episodic: bool = False, answers: Answers = "before") -> None:
-        super().__init__()
-        self.engine, self.episodic, self.answers = engine, episodic, answers
-        self._access, self._watchers = Access(), Watchers()
-
-    @property
-    def source(self) -> nn.Module:
-        """The model that was handed in."""
-        return self.state.model
-
-    @property
-    def state(self) -> State:
-        """What this adaptation holds beside its source: parameters, memory, optimizer and counts."""
-        return self.engine.state
+        super().__init__(engine)
+        self.episodic, self.answers = episodic, answers
+        self._watchers = Watchers()
 
     @property
     def method(self) -> Method:
@@ -76,8 +66,8 @@ class Adapted(nn.Module):
         """The loss of the last update since the last reset."""
         return self.state.loss
 
-    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """Answer as the model does, detached, and adapt behind the answer."""
+    def _answer(self, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        # as the model does, detached; it adapts behind the answer
         with self._run():
             batch, paused = detach_inputs((inputs, kwargs)), self._access.paused
             began, before = time.perf_counter(), replace(self.state.counts)
@@ -148,6 +138,23 @@ class Adapted(nn.Module):
             self.load_state_dict(delta.tensors)
             self.state.step = step
 
+    def checkpoint(self) -> Checkpoint:
+        """Return a copy of all that the adaptation holds: what `load_checkpoint` continues from, to the bit."""
+        with self._access.alone():
+            return capture(self.state, self._choices())
+
+    def load_checkpoint(self, checkpoint: Checkpoint | str | os.PathLike[str]) -> None:
+        """Go on where a checkpoint, or a file of one, was taken: the same source model, and the same choices."""
+        checkpoint = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint.load(checkpoint)
+        with self._access.alone():
+            checkpoint.require_source(self.state.setup.source.fingerprint())
+            checkpoint.require_choices(self._choices())
+            self.state.adopt(revive(checkpoint, self.state.setup))
+
+    def _choices(self) -> dict[str, str]:
+        own = {"method": self.method, "steps": self.engine.steps, "answers": self.answers, "episodic": self.episodic}
+        return describe(self.state, **own, precision=self.precision)
+
     def baked(self, batches: Iterable[Any] | None = None) -> nn.Module:
         """Return a plain eval-mode copy with γ, β and the statistics of these batches folded in, to export."""
         if type(self.method).answer is not Method.answer:
@@ -155,50 +162,18 @@ class Adapted(nn.Module):
         with self._run():
             return bake(self.state, batches)
 
-    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """Return the delta's tensors: what moved, under its names in the source model's own state_dict."""
-        with self._access.alone():
-            tensors = {prefix + name: tensor for name, tensor in pack(self.state).items()}
-        return tensors if destination is None else destination.update(tensors)
-
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Load a delta's tensors; what is not among them goes back to the source."""
-        with self._access.alone():
-            fresh, missing, unexpected = unpack(state_dict, self.state, strict)
-            self.state.adopt(fresh)
-        return _IncompatibleKeys(missing, unexpected)
-
-    def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Any]]:
-        """Yield what moves; the source's own parameters are not this module's."""
-        yield from self.state.params.items()
-
     def extra_repr(self) -> str:
         """Describe the adaptation in a line."""
         moving = sum(p.numel() for p in self.parameters())
         total = sum(p.numel() for p in self.source.parameters())
         return f"{type(self.source).__name__}, {self.method}, {self.stats}, moves {moving:,} of {total:,} parameters"
 
-    @contextmanager
-    def _run(self) -> Iterator[None]:
-        with self._access.run(), torch.inference_mode(False), eval_mode(self.state.setup.source.modules), clean_stack():
-            try:
-                yield
-            finally:
-                self.state.setup.execution.end_pass()
-
-    def _apply(self, fn: Any, recurse: bool = True) -> "Adapted":
-        for tensor in [p.detach() for p in self.source.parameters()][:1]:
-            moved = fn(tensor)
-            if (moved.device, moved.dtype) != (tensor.device, tensor.dtype):
-                raise RuntimeError("the source model is never written to; move or convert it first, then adapt it")
-        return self
-
 
 def adapt(
     model: nn.Module,
     method: Method = Tent(),  # noqa: B008 (methods hold options only)
     *,
-    select: Select | None = None,
+    select: Select | Iterable[str] | None = None,
     stats: Stats | None = None,
     optimizer: OptimizerFactory | None = None,
     lr: float | None = None,
@@ -213,7 +188,7 @@ def adapt(
 
     Args:
         method: what one paper does; the four after it, and `answers`, override its choice on each axis.
-        select: a model -> the names of the parameters that move, such as those of `tent.select`.
+        select: a model -> the names of the parameters that move, such as those of `tent.select`; or the names.
         stats: whose statistics normalise batch norms, such as those of `tent.norm`.
         optimizer: an optimizer's class, or a function of named parameters; `lr`, if given, is handed to it.
         steps: updates on each batch.
@@ -233,7 +208,9 @@ def adapt(
     answers = method.answers if answers is None else answers
     if answers not in ("before", "after"):
         raise ValueError(f"answers must be 'before' or 'after' the update, got {answers!r}")
-    source, stats, select = SourceModel(model), stats or method.stats, select or method.select
+    refuse_adapted(model)
+    select = method.select if select is None else select if callable(select) else only(select)
+    source, chosen, stats = SourceModel(model), stats is not None, stats or method.stats
     names = source.resolve(select(source.model))
     plain = type(method).step is Method.step and type(method).answer is Method.answer
     if plain or select is not nothing:  # a method of another kind may have no need of either
@@ -243,4 +220,5 @@ def adapt(
     make_optimizer = optimizer_maker(optimizer or method.optimizer, lr, fuse if lean else None)
     execution = choose_execution(source.model, lean, precision)
     state = State.begin(Setup(source, method, names, stats, make_optimizer, execution, logits))
-    return Adapted(Engine(state, method, steps, plain), episodic, answers)
+    sizes = None if chosen or stats != Batch() or not source.normalizes_batches else SizeWatch(refuse_one=episodic)
+    return Adapted(Engine(state, method, steps, plain, sizes), episodic, answers)

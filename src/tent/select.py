@@ -81,6 +81,18 @@ def find_head(model: nn.Module) -> str | None:
     return candidates[-1] if candidates else None
 
 
+def only(names: Iterable[str]) -> Select:
+    """Select the parameters of these names."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise TypeError(f"select must be a function of the model or names such as ['fc.weight'], got {names!r}")
+    chosen = list(names)
+
+    def select(model: nn.Module) -> list[str]:
+        return chosen
+
+    return select
+
+
 def all_but(*prefixes: str) -> Select:
     """Select every parameter but those under the given module or parameter names."""
 

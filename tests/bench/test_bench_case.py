@@ -15,7 +15,7 @@ import pytest
 from tent.bench.case import Case, Data
 from tent.bench.store import Store
 from tent.bench.suite import Cell
-from tent.bench.suites import SUITES, named
+from tent.bench.suites import SUITES, by_name
 from tent.data.corruptions import BENCHMARK, CORRUPTIONS, HELD_OUT, apply
 
 CASE = Case(
@@ -71,7 +71,7 @@ def test_the_key_by_hand() -> None:
 
 @pytest.mark.parametrize("name", FROZEN)
 def test_keys_on_record_never_change(name: str) -> None:
-    assert digest(named(name).cells((0, 1, 2), None)) == FROZEN[name]
+    assert digest(by_name(name).cells((0, 1, 2), None)) == FROZEN[name]
 
 
 def test_rows_that_were_added_left_the_keys_of_the_others_alone() -> None:
@@ -156,7 +156,7 @@ def test_pins_and_choices_come_off_again() -> None:
 
 
 def test_how_an_option_was_chosen_is_no_part_of_the_key() -> None:
-    suite = named("cifar10-c")
+    suite = by_name("cifar10-c")
     left = next(cell.case for cell in suite.cells((0,), None) if cell.row == "PL")
     plain = replace(left, choose={}, options={"threshold": 0.99})
     assert left.decide("threshold", 0.99).key() == plain.key()

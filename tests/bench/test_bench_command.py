@@ -20,7 +20,7 @@ from safetensors.torch import save_file
 
 from tent.bench.execute.run_case import failure, run_case
 from tent.bench.store import Store
-from tent.bench.suites import SUITES, named
+from tent.bench.suites import SUITES, by_name
 from tent.cli.bench_view import LiveTable
 from tent.data.corruptions import BENCHMARK, CORRUPTIONS
 from tent.models import zoo
@@ -230,7 +230,7 @@ def test_the_live_table_shows_what_is_done_running_failed_and_left(folder: Path)
 @pytest.mark.real_data
 def test_digits_on_the_real_data(real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TENT_DATA", str(real_data))
-    cell = next(cell for cell in named("digits").cells((0,), 256) if (cell.row, cell.column) == ("Source", "USPS"))
+    cell = next(cell for cell in by_name("digits").cells((0,), 256) if (cell.row, cell.column) == ("Source", "USPS"))
     result = run_case(cell.case)
     assert 0 < result.metrics["error"] < 0.5
     assert "resized to 32x32 (bilinear)" in result.protocol["data"]

@@ -9,7 +9,7 @@ from command import tent
 from tent.bench.execute.inputs import pin_case
 from tent.bench.execute.run_case import run_case
 from tent.bench.store import Store
-from tent.bench.suites import SUITES, named
+from tent.bench.suites import SUITES, by_name
 
 SHARPEN = '''
 from dataclasses import dataclass
@@ -66,17 +66,17 @@ def test_its_row_stands_beside_tents_in_its_own_settings() -> None:
     for name in SUITES:
         if "-choice" in name or "-on-test" in name:
             with pytest.raises(ValueError, match="has no row of Tent"):
-                named(name).with_method("ttt")
-    suite = named("digits").with_method("pl")
+                by_name(name).with_method("ttt")
+    suite = by_name("digits").with_method("pl")
     assert suite.rows[5:7] == ("Tent", "PL")
     cells = [cell for cell in suite.cells((0,), None) if cell.row == "PL"]
     assert [cell.column for cell in cells] == list(suite.columns)
     assert {(cell.case.method, cell.case.optimizer, cell.case.lr) for cell in cells} == {("pl", None, None)}
-    severities = named("cifar10-c-severities").with_method("ttt").rows
+    severities = by_name("cifar10-c-severities").with_method("ttt").rows
     assert severities[3:5] == ("Tent, severity 1", "TTT, severity 1")
-    assert "TTT offline, on train" in named("generalise").with_method("ttt").rows
+    assert "TTT offline, on train" in by_name("generalise").with_method("ttt").rows
     with pytest.raises(ValueError, match="cifar10-c has a row PL already"):
-        named("cifar10-c").with_method("pl")
+        by_name("cifar10-c").with_method("pl")
 
 
 @pytest.mark.parametrize(

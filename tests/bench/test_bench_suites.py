@@ -9,7 +9,7 @@ from tent.bench.case import Case
 from tent.bench.frozen_json import Frozen
 from tent.bench.read.query import group_by_case, open_results, stored_cases
 from tent.bench.suite import Suite
-from tent.bench.suites import SUITES, named
+from tent.bench.suites import SUITES, by_name
 from tent.bench.suites.cifar import FAMILIES, THRESHOLDS
 from tent.data.corruptions import BENCHMARK, HELD_OUT
 
@@ -58,9 +58,9 @@ def test_all_methods_share_the_order_and_the_images(suite: Suite) -> None:
 
 
 def test_cifar10_c_is_the_papers_table() -> None:
-    suite = named("cifar10-c")
+    suite = by_name("cifar10-c")
     rows = ("Source", "RG", "UDA-SS", "TTT", "TTT offline", "BN", "PL", "PL offline", "Tent", "Tent offline", *BOUNDS)
-    assert suite.rows == named("cifar100-c").rows == rows
+    assert suite.rows == by_name("cifar100-c").rows == rows
     assert suite.columns == BENCHMARK
     assert len(BENCHMARK) == 15
     for cell in suite.cells((0,), None):
@@ -75,25 +75,25 @@ def test_cifar10_c_is_the_papers_table() -> None:
     assert {case.choose["threshold"] for case in cases(suite, "PL")} == {"cifar10-c-choice"}
     for name in ("cifar10-c", "digits"):
         for row, bound in zip(("Tent", "Tent offline"), BOUNDS, strict=True):  # alike but for the labels
-            own = [replace(case, method="oracle") for case in cases(named(name), row)]
-            assert own == cases(named(name), bound)
+            own = [replace(case, method="oracle") for case in cases(by_name(name), row)]
+            assert own == cases(by_name(name), bound)
 
 
 def test_what_alters_training_is_a_model_of_its_own_a_target_or_one_for_all() -> None:
-    suite = named("cifar10-c")
+    suite = by_name("cifar10-c")
     for row, method in (("RG", "rg"), ("UDA-SS", "uda-ss")):
         own = [cell for cell in suite.cells((0,), None) if cell.row == row]
         assert [(cell.column, cell.case.model) for cell in own] == [
             (type_, f"trained:{method}-cifar10-cifar10-c-{type_}-5-train") for type_ in FAMILIES
         ]
-        on_test = cases(named("cifar10-c-on-test"), f"{row}, on test images")
+        on_test = cases(by_name("cifar10-c-on-test"), f"{row}, on test images")
         assert [case.model for case in on_test] == [
             f"trained:{method}-cifar10-cifar10-c-{type_}-5" for type_ in FAMILIES
         ]
-        hundred = {cell.case.model for cell in named("cifar100-c").cells((0,), None) if cell.row == row}
+        hundred = {cell.case.model for cell in by_name("cifar100-c").cells((0,), None) if cell.row == row}
         assert f"trained:{method}-cifar100-cifar100-c-fog-5-train" in hundred
         assert {cell.case.method for cell in own} == {"source"}
-        digits = [cell.case for cell in named("digits").cells((0,), None) if cell.row == row]
+        digits = [cell.case for cell in by_name("digits").cells((0,), None) if cell.row == row]
         assert [(case.model, case.data[0].name, case.method) for case in digits] == [
             (f"trained:{method}-svhn-{name}", name, "source") for name in ("mnist", "mnist-m", "usps")
         ]
@@ -102,25 +102,25 @@ def test_what_alters_training_is_a_model_of_its_own_a_target_or_one_for_all() ->
     assert {(c.model, c.method, c.answers, c.when, c.optimizer, c.lr, c.options) for c in ttt} == {
         ("trained:ttt-cifar10", "ttt", None, "online", None, None, Frozen())
     }
-    own = cases(named("digits"), "TTT")
+    own = cases(by_name("digits"), "TTT")
     assert {case.model for case in own} == {"trained:ttt-svhn"}
     assert [replace(case, model=ttt[0].model, data=ttt[0].data) for case in own] == [ttt[0]] * 3
 
 
 def test_means_are_of_all_types_and_of_one_of_each_family() -> None:
-    assert dict(named("cifar10-c").means) == {"mean": BENCHMARK, "mean of 4 types": FAMILIES}
+    assert dict(by_name("cifar10-c").means) == {"mean": BENCHMARK, "mean of 4 types": FAMILIES}
     for suite in SUITES.values():
         assert all(set(columns) <= set(suite.columns) for columns in suite.means.values()), suite.name
 
 
 def test_test_time_training_of_single_images_can_be_said() -> None:
-    case = replace(cases(named("cifar10-c"), "TTT")[0], reset="batch", batch_size=1, options={"copies": 32})
+    case = replace(cases(by_name("cifar10-c"), "TTT")[0], reset="batch", batch_size=1, options={"copies": 32})
     assert Case.from_json(case.to_json()) == case
 
 
 def test_pls_threshold_is_chosen_on_types_that_no_table_has() -> None:
     for name in ("cifar10-c", "cifar10-c-severities", "cifar100-c"):
-        suite = named(name)
+        suite = by_name(name)
         assert suite.choice is not None
         candidates = suite.choice.cells(None)
         assert {cell.column for cell in candidates} == set(HELD_OUT)
@@ -130,14 +130,14 @@ def test_pls_threshold_is_chosen_on_types_that_no_table_has() -> None:
         assert {cell.case.data[0].severity for cell in candidates} == {5}
         few = suite.choice.cells(64)
         assert {cell.case.images for cell in few} == {64}
-    ours = named("cifar10-c").choice
+    ours = by_name("cifar10-c").choice
     assert ours is not None
-    assert {c.case for c in ours.cells(None)} == {c.case for c in named("cifar10-c-choice").cells((0,), None)}
+    assert {c.case for c in ours.cells(None)} == {c.case for c in by_name("cifar10-c-choice").cells((0,), None)}
 
 
 def test_all_severities_hold_the_table_of_the_fifth() -> None:
-    table = {cell.case for cell in named("cifar10-c").cells((0,), None)}
-    every = named("cifar10-c-severities").cells((0,), None)
+    table = {cell.case for cell in by_name("cifar10-c").cells((0,), None)}
+    every = by_name("cifar10-c-severities").cells((0,), None)
     fifth = {cell.case for cell in every if cell.row.endswith("severity 5")}
     assert fifth < table
     assert len(every) == 5 * len(fifth)
@@ -145,7 +145,7 @@ def test_all_severities_hold_the_table_of_the_fifth() -> None:
 
 
 def test_digits_are_resized_and_have_the_papers_rows() -> None:
-    suite = named("digits")
+    suite = by_name("digits")
     own = [cell for cell in suite.cells((0,), None) if cell.row not in TRAINED["digits"]]
     where = {cell.column: (cell.case.model, cell.case.data[0].name) for cell in own}
     assert where == {
@@ -173,7 +173,7 @@ def test_digits_are_resized_and_have_the_papers_rows() -> None:
 
 
 def test_the_ablation_changes_one_thing_at_a_time_and_shares_tents_own_case() -> None:
-    suite = named("ablation")
+    suite = by_name("ablation")
     tent = cases(suite, "Tent")
     assert {case.images for case in tent} == {2000}
     for same in ("learning rate 0.001", "batch 128", "1 step"):
@@ -188,7 +188,7 @@ def test_the_ablation_changes_one_thing_at_a_time_and_shares_tents_own_case() ->
 
 
 def test_generalise_learns_from_target_train_and_tests_on_target_test() -> None:
-    suite = named("generalise")
+    suite = by_name("generalise")
     for limit, most in ((None, 10_000), (100, 100), (20_000, 10_000)):
         for place, (column, epochs) in enumerate([("gaussian_noise", 1), ("SVHN→MNIST", 10)]):
             own = {row: cases(suite, row, limit=limit)[-place] for row in suite.rows}
@@ -198,12 +198,12 @@ def test_generalise_learns_from_target_train_and_tests_on_target_test() -> None:
             assert test.fit is None
             assert train.fit == replace(test.data[0], split="train")
             assert part.fit == replace(test.data[0], split="train", part=(0, most))
-    assert cases(suite, "Tent offline, on test")[-1] in cases(named("digits"), "Tent offline 10 epochs")
+    assert cases(suite, "Tent offline, on test")[-1] in cases(by_name("digits"), "Tent offline 10 epochs")
 
 
 @pytest.mark.parametrize("name", ["cifar10-c", "cifar100-c", "imagenet-c"])
 def test_by_type_is_over_the_five_levels_beside_the_original_data(name: str) -> None:
-    suite = named(f"{name}-by-type")
+    suite = by_name(f"{name}-by-type")
     assert suite.only_means
     assert list(suite.means) == ["original", *BENCHMARK, "mean"]
     assert suite.means["fog"] == tuple(f"fog {severity}" for severity in range(1, 6))
@@ -211,12 +211,12 @@ def test_by_type_is_over_the_five_levels_beside_the_original_data(name: str) -> 
     by_column = {cell.column: cell.case.data[0] for cell in suite.cells((0,), None)}
     assert (by_column["original"].name, by_column["original"].corruption) == (name.removesuffix("-c"), None)
     assert (by_column["fog 3"].name, by_column["fog 3"].corruption, by_column["fog 3"].severity) == (name, "fog", 3)
-    table = {cell.case for cell in named(name).cells((0,), None)}
+    table = {cell.case for cell in by_name(name).cells((0,), None)}
     assert len(table & {cell.case for cell in suite.cells((0,), None)}) == 15 * len(suite.rows)
 
 
 def test_the_table_of_models_shares_the_cases_of_each_models_own_table() -> None:
-    suite = named("models")
+    suite = by_name("models")
     own = suite.cells((0,), None)
     assert {(cell.row, cell.case.model, cell.case.images) for cell in own} == {
         *(("R-26", f"r26-{name}", None) for name in ("cifar10", "cifar100")),
@@ -227,9 +227,9 @@ def test_the_table_of_models_shares_the_cases_of_each_models_own_table() -> None
     assert len(suite.means) == 8
     for name in ("cifar10", "cifar100"):
         tables = [
-            named(f"{name}-c").cells((0,), None),
-            named(f"{name}-c").with_model(f"r26w2-{name}").cells((0,), None),
-            named(f"{name}-c").with_model(f"densenet-{name}").cells((0,), 2000),
+            by_name(f"{name}-c").cells((0,), None),
+            by_name(f"{name}-c").with_model(f"r26w2-{name}").cells((0,), None),
+            by_name(f"{name}-c").with_model(f"densenet-{name}").cells((0,), 2000),
         ]
         every = {cell.case for table in tables for cell in table}
         assert {cell.case for cell in own if cell.case.model.endswith(name)} <= every
@@ -237,9 +237,9 @@ def test_the_table_of_models_shares_the_cases_of_each_models_own_table() -> None
 
 
 def test_claims_are_tents_parts_at_full_size() -> None:
-    suite = named("claims")
+    suite = by_name("claims")
     assert {cell.case.images for cell in suite.cells((0,), None)} == {None}
-    assert cases(suite, "Tent") == [case for case in cases(named("cifar10-c"), "Tent") if _type(case) in FAMILIES]
+    assert cases(suite, "Tent") == [case for case in cases(by_name("cifar10-c"), "Tent") if _type(case) in FAMILIES]
     assert {case.stats for case in cases(suite, "without new statistics")} == {"source"}
     for row, select in (("last layer only", "last_layer"), ("all parameters", "everything")):
         epochs = [cases(suite, each)[0].epochs for each in (row, f"{row}, 3 epochs", f"{row}, 10 epochs")]
@@ -252,7 +252,7 @@ def _type(case: Case) -> str | None:
 
 
 def test_another_batch_is_another_protocol_in_every_cell() -> None:
-    suite = named("cifar10-c").with_model("robustbench:Standard").with_batch(200)
+    suite = by_name("cifar10-c").with_model("robustbench:Standard").with_batch(200)
     assert {cell.case.batch_size for cell in suite.cells((0,), None)} == {200}
     assert suite.choice is not None
     assert {(cell.case.batch_size, cell.case.model) for cell in suite.choice.cells(None)} == {
@@ -273,23 +273,23 @@ def test_every_result_on_record_has_its_place_in_a_suite() -> None:
 
 @pytest.mark.parametrize("name", ["imagenet-c", "imagenet-c-by-type", "visda-c"])
 def test_large_images_have_the_papers_settings(name: str) -> None:
-    suite = named(name)
+    suite = by_name(name)
     for case in cases(suite, "Tent") + cases(suite, "Tent offline"):
         assert (case.model, case.optimizer, case.momentum, case.lr) == ("timm:resnet50", "sgd", 0.9, 2.5e-4)
     assert {cell.case.batch_size for cell in suite.cells((0,), None)} == {64}
 
 
 def test_another_model_takes_the_place_of_the_suites_own() -> None:
-    suite = named("digits").with_model("mine.py:net")
+    suite = by_name("digits").with_model("mine.py:net")
     assert suite.model == "mine.py:net"
     models = {(cell.row, cell.column): cell.case.model for cell in suite.cells((0,), None)}
     assert models["Source", "MNIST"] == models["Oracle", "USPS"] == "mine.py:net"
     assert models["Source", "MNIST→SVHN"] == "r26-mnist"
     assert models["RG", "MNIST"] == "trained:rg-svhn-mnist"  # trained for its target, and no other's
-    chosen = named("cifar10-c").with_model("mine.py:net")
+    chosen = by_name("cifar10-c").with_model("mine.py:net")
     assert chosen.choice is not None
     assert {cell.case.model for cell in chosen.choice.cells(None)} == {"mine.py:net"}
-    theirs = named("cifar10-c").cells((0,), None)
+    theirs = by_name("cifar10-c").cells((0,), None)
     assert [
         replace(c.case, model="r26-cifar10") if c.case.model == "mine.py:net" else c.case
         for c in chosen.cells((0,), None)
@@ -298,4 +298,4 @@ def test_another_model_takes_the_place_of_the_suites_own() -> None:
 
 def test_an_unknown_suite() -> None:
     with pytest.raises(ValueError, match="no suite 'imagenet'; there are cifar10-c, "):
-        named("imagenet")
+        by_name("imagenet")

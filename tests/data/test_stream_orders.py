@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tent.data import Stream
-from tent.data.order import Correlated, Order, Shuffled, SortedByClass, Stored, named
+from tent.data.order import Correlated, Order, Shuffled, SortedByClass, Stored, by_name
 from tent.data.sets.arrays import ArrayImages
 
 ORDERS = [Shuffled(3), Stored(), Correlated(0.1, 3), Correlated(100.0, 3), SortedByClass(3)]
@@ -78,7 +78,7 @@ def test_a_concentration_is_above_zero(concentration):
 
 
 def test_orders_by_name():
-    assert [named(word, 4) for word in ("shuffled", "stored", "correlated:0.5", "sorted")] == [
+    assert [by_name(word, 4) for word in ("shuffled", "stored", "correlated:0.5", "sorted")] == [
         Shuffled(4),
         Stored(),
         Correlated(0.5, 4),
@@ -86,7 +86,7 @@ def test_orders_by_name():
     ]
     for word in ("random", "correlated", "correlated:x", "correlated:-1", "shuffled:3"):
         with pytest.raises(ValueError, match=f"no order '{word}'; there are shuffled, stored, correlated:C"):
-            named(word)
+            by_name(word)
 
 
 def images(known: np.ndarray | None, n: int = 40) -> ArrayImages:

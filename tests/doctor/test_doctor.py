@@ -5,6 +5,8 @@ from torch import Tensor, nn
 from toys import Photograph, batches, made
 
 import tent
+from tent import norm
+from tent.doctor.example_input import example_input
 from tent.doctor.findings import Report
 
 
@@ -28,7 +30,7 @@ def test_a_sound_model_is_ready_and_left_as_found() -> None:
 
 
 def test_it_prints_as_a_table() -> None:
-    lines = str(tent.doctor(made("conv"), torch.rand(2, 3, 8, 8))).splitlines()
+    lines = str(tent.doctor(made("conv"), torch.rand(4, 3, 8, 8))).splitlines()
     assert lines[0].split() == ["model", "Sequential"]
     assert lines[-1].split() == ["verdict", "ready", "to", "adapt"]
     assert all(len(line) <= 100 for line in lines)
@@ -49,8 +51,60 @@ def test_a_norm_without_affine_parameters() -> None:
 def test_frozen_norms() -> None:
     net = torchvision.models.resnet18(norm_layer=torchvision.ops.FrozenBatchNorm2d)
     report = tent.doctor(net)
-    assert "20 frozen norm layers, such as 'bn1'" in findings(report, "warning")
-    assert "norm_layer=nn.BatchNorm2d" in findings(report, "warning")
+    assert "20 frozen norm layers, such as 'bn1'" in findings(report, "error")
+    assert "norm_layer=nn.BatchNorm2d" in findings(report, "error")
+    some = nn.Sequential(nn.Conv2d(3, 4, 3), torchvision.ops.FrozenBatchNorm2d(4), nn.BatchNorm2d(4))
+    assert "1 frozen norm layers, such as '1'" in findings(tent.doctor(some), "warning")
+    assert tent.doctor(some).ok
+
+
+@pytest.mark.parametrize(("samples", "level"), [(1, "error"), (3, "error"), (4, "note"), (64, "")])
+def test_few_samples_are_found_though_a_channel_has_many_values(samples: int, level: str) -> None:
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3))
+    report = tent.doctor(net, torch.randn(samples, 3, 32, 32))
+    assert report.ok == (level != "error")
+    assert (f"{samples} sample" in findings(report, level)) == bool(level)
+    prior = norm.for_batch_size(samples)
+    assert not level or f"stats=tent.norm.{prior}, or bring batches of 64 or more" in findings(report, level)
+
+
+def test_one_image_is_enough_where_every_pixel_is_told_or_nothing_is_normalised_across() -> None:
+    assert tent.doctor(made("residual"), torch.randn(1, 3, 32, 32)).ok
+    layers = nn.Sequential(nn.Flatten(), nn.LayerNorm(48), nn.Linear(48, 3))
+    assert tent.doctor(layers, torch.randn(1, 3, 4, 4)).ok
+
+
+def test_norms_without_parameters_and_statistics_cannot_adapt() -> None:
+    bare = nn.BatchNorm2d(4, affine=False, track_running_stats=False)
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), bare, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3))
+    assert "neither γ and β nor statistics" in findings(tent.doctor(net, torch.randn(8, 3, 8, 8)), "error")
+
+
+def test_sigmoids_are_noticed() -> None:
+    net = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Linear(4, 3), nn.Sigmoid())
+    assert "take the sigmoid out" in findings(tent.doctor(net, torch.randn(40, 4)), "warning")
+    assert "sigmoid" not in findings(tent.doctor(net[:3], torch.randn(40, 4)), "warning")
+
+
+def test_an_adapted_model_is_sent_back() -> None:
+    report = tent.doctor(tent.adapt(made("conv")), batches(1)[0])
+    assert "the model is adapted already -> adapt its source" in findings(report, "error")
+
+
+@pytest.mark.parametrize(
+    ("conv", "side"), [(nn.Conv2d(3, 4, 3, padding=1), 32), (nn.Conv2d(1, 4, 7, stride=2), 224), (None, 28)]
+)
+def test_an_example_is_of_the_size_that_a_model_is_made_for(conv: nn.Module | None, side: int) -> None:
+    rest = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3)] if conv else [nn.Flatten(), nn.Linear(3 * 28**2, 3)]
+    images = example_input(nn.Sequential(*([conv] if conv else []), *rest))
+    assert images.shape[1:] == (conv.in_channels if conv else 3, side, side)
+
+
+def test_an_example_follows_what_a_model_says_of_itself() -> None:
+    net = nn.Conv2d(3, 4, 16)
+    assert example_input(net, 48).shape == (64, 3, 48, 48)
+    net.pretrained_cfg = {"input_size": (3, 96, 80)}
+    assert example_input(net).shape[2:] == (96, 80)
 
 
 class ByHand(nn.Module):

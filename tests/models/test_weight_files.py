@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import save
+from torch import nn
 
-from tent.models.weight_files import read_weights
+from tent.models.weight_files import load_weights, read_weights
 from tent.train.run_folder import read_checkpoint
 
 STATE = {"a": torch.arange(4.0), "b": torch.ones(2, 2)}
@@ -45,3 +46,18 @@ def test_damage_is_a_value_error_that_names_the_file(tmp_path: Path, name, raw, 
         except ValueError as error:
             said = str(error)
         assert not said or str(path) in said
+
+
+@pytest.mark.parametrize("prefix", ["module.", "_orig_mod.", "module._orig_mod."])
+def test_prefixes_of_wrappers_are_taken_off(prefix: str, tmp_path) -> None:
+    net = nn.Linear(2, 3)
+    torch.save({prefix + name: tensor for name, tensor in net.state_dict().items()}, tmp_path / "w.pt")
+    other = nn.Linear(2, 3)
+    load_weights(other, "net", tmp_path / "w.pt")
+    assert torch.equal(other.weight, net.weight)
+
+
+def test_a_part_that_is_called_module_keeps_its_name(tmp_path) -> None:
+    net = nn.ModuleDict({"module": nn.Linear(2, 3), "head": nn.Linear(3, 2)})
+    torch.save(net.state_dict(), tmp_path / "w.pt")
+    load_weights(nn.ModuleDict({"module": nn.Linear(2, 3), "head": nn.Linear(3, 2)}), "net", tmp_path / "w.pt")

@@ -53,6 +53,14 @@ def test_timm_brings_its_preprocessing() -> None:
     assert entry.weights == "none: drawn at random"
 
 
+def test_without_weights_a_torchvision_backbone_has_none_either(monkeypatch) -> None:
+    def download(*args: object, **kwargs: object) -> None:
+        raise AssertionError("a download")
+
+    monkeypatch.setattr("torchvision.models._api.load_state_dict_from_url", download)
+    assert zoo.load("torchvision:lraspp_mobilenet_v3_large", pretrained=False).weights == "none: drawn at random"
+
+
 def test_torchvision_brings_its_preprocessing_and_classes() -> None:
     from torchvision.models import ResNet18_Weights
 

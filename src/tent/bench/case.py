@@ -187,7 +187,7 @@ def _check_words(case: Case) -> None:
     for name, words in (("when", WHEN), ("reset", RESET), ("task", TASKS)):
         if getattr(case, name) not in words:
             raise ValueError(f"{name} {getattr(case, name)!r}: choose from {', '.join(words)}")
-    order.named(case.order)
+    order.by_name(case.order)
     if not DOMAINS.fullmatch(case.domains):
         raise ValueError(f"domains {case.domains!r}: choose from sequence, mixed, recurring:TIMES")
     if case.fit is not None and case.when != "offline":

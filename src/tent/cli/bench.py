@@ -58,9 +58,9 @@ def bench(
 def find_suite(name: str, model: str | None, method: str | None, batch: int | None = None) -> "Suite":
     """Return a suite with the model, the batch size and the added method that were asked for."""
     from tent.bench.case import find_method
-    from tent.bench.suites import named
+    from tent.bench.suites import by_name
 
-    suite = named(name).with_model(model) if model else named(name)
+    suite = by_name(name).with_model(model) if model else by_name(name)
     suite = suite.with_batch(batch) if batch else suite
     if not method:
         return suite

@@ -40,7 +40,7 @@ def parse_stats(word: str | None) -> "Stats | None":
     """Return statistics by their name, if one is given."""
     from tent import norm
 
-    return None if word is None else norm.named(word)
+    return None if word is None else norm.by_name(word)
 
 
 def track(batches: "Iterable[Batch]", what: str, count: int) -> "Iterator[Batch]":

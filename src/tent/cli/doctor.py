@@ -10,23 +10,27 @@ from tent.cli.choices import MODEL
 
 def doctor(
     model: Annotated[str, typer.Argument(help=MODEL)],
-    input: Annotated[str, typer.Option(help="Shape of a batch to try a step on; 'none' looks at the model alone.")] = (
-        "8,3,224,224"
-    ),
+    input: Annotated[
+        str, typer.Option(help="Shape of a batch to try a step on, such as 8,3,224,224; none: the model alone.")
+    ] = "the model's own",
     weights: Annotated[Path | None, typer.Option(help="Safetensors, or a state_dict saved by torch.")] = None,
 ) -> None:
     """Examine a model: what there is to adapt, and every finding with its remedy."""
     import torch
 
     import tent
+    from tent.doctor.example_input import example_input
     from tent.models import zoo
 
+    entry = zoo.load(model, weights, pretrained=False)
     if input == "none":
         inputs = []
+    elif input == "the model's own":
+        inputs = [example_input(entry.model, entry.preprocess.crop or entry.preprocess.size)]
     elif all(size.strip().isdigit() for size in input.split(",")):
         inputs = [torch.randn([int(size) for size in input.split(",")])]
     else:
         raise ValueError(f"--input takes a shape such as 8,3,224,224, or none; got {input!r}")
-    report = tent.doctor(zoo.load(model, weights, pretrained=False).model, *inputs)
+    report = tent.doctor(entry.model, *inputs)
     print(report)
     raise typer.Exit(0 if report.ok else 1)

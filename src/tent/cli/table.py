@@ -78,9 +78,9 @@ def load_grid(
 ) -> "Grid":
     """Return a suite's grid from a store; what is damaged there is said and skipped."""
     from tent.bench.read.query import Query, open_results, read_grid
-    from tent.bench.suites import named
+    from tent.bench.suites import by_name
 
-    chosen = named(suite)
+    chosen = by_name(suite)
     query = Query(
         seeds=() if seeds is None else tuple(parse_seeds(seeds)),
         limit=limit,

@@ -109,7 +109,7 @@ class Correlated(Order):
         return np.concatenate([slot[i] for slot in slots for i in random.permutation(len(slot))])
 
 
-def named(word: str, seed: int = 0) -> Order:
+def by_name(word: str, seed: int = 0) -> Order:
     """Return an order by its name: shuffled, stored, correlated:C or sorted."""
     name, _, number = word.partition(":")
     if name == "correlated" and number:

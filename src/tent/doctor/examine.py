@@ -11,9 +11,11 @@ from tent.doctor.findings import Report
 from tent.doctor.memory import nbytes, readable, saved_bytes
 from tent.engine.forward_pass import ForwardPass
 from tent.engine.source_model import SourceModel, eval_mode, unwrap
-from tent.engine.structures import Inputs, Picker, all_finite, detach_inputs, list_tensors
+from tent.engine.structures import Inputs, Picker, all_finite, count_samples, detach_inputs, list_tensors
+from tent.facade import refuse_adapted
 from tent.losses import entropy
 from tent.methods import BN, Source, Tent
+from tent.norm import FEW_SAMPLES, USUAL_BATCH, for_batch_size
 from tent.select import norm_affine, norm_layers
 
 FEW_VALUES = 64  # a mean over fewer is off by more than an eighth of a standard deviation
@@ -24,6 +26,7 @@ def doctor(model: nn.Module, *inputs: Any, logits: Picker | None = None, **kwarg
     """Examine a model and, if inputs are given, one step on them; the model is left as it was found."""
     report = Report(type(model).__name__)
     try:
+        refuse_adapted(model)
         model = unwrap(model)
     except ValueError as error:
         what, _, remedy = str(error).partition("; ")
@@ -47,15 +50,19 @@ def _layers(report: Report, model: nn.Module) -> None:
     report.facts["adapts"] = f"{moving:,} of {total:,} parameters ({moving / max(total, 1):.2%})"
     if not kinds:
         report.add("error", "there are no norm layers", "choose what moves: select=tent.select.last_layer")
-    elif not moving and SourceModel(model).norms:
+    elif not moving and SourceModel(model).has_statistics:
         report.add("note", "the norm layers have no γ and β", "only their statistics adapt, as with tent.BN()")
+    elif not moving and not SourceModel(model).frozen:
+        what = "the norm layers have neither γ and β nor statistics of training"
+        report.add("error", what, "choose what moves: select=tent.select.last_layer")
 
 
 def _frozen(report: Report, model: nn.Module) -> None:
-    frozen = [name for name, layer in model.named_modules() if {"weight", "running_mean"} <= layer._buffers.keys()]
+    source = SourceModel(model)
+    frozen, adapts = source.frozen, source.has_statistics or norm_affine(model)
     if frozen:
         report.add(
-            "warning",
+            "warning" if adapts else "error",
             f"{len(frozen)} frozen norm layers, such as {frozen[0]!r}, keep γ, β and statistics as constants",
             "build the model with nn.BatchNorm2d in their place (torchvision: norm_layer=nn.BatchNorm2d)",
         )
@@ -86,7 +93,7 @@ def _batch(report: Report, batch: Inputs) -> None:
 
 
 def _step(report: Report, model: nn.Module, batch: Inputs, logits: Picker | None) -> None:
-    method = Tent() if norm_affine(model) else BN() if SourceModel(model).norms else Source()
+    method = Tent() if norm_affine(model) else BN() if SourceModel(model).has_statistics else Source()
     adapted = adapt(model, method, logits=logits)
     before = adapted.state.setup.source.fingerprint()
     weights = [*model.parameters(), *model.buffers(), *adapted.parameters(), *list_tensors(batch)]
@@ -119,6 +126,12 @@ def _answers(report: Report, logits: Tensor) -> None:
             "error",
             "the outputs are probabilities, where logits are expected",
             "take the softmax out of the model, or pass adapt(model, logits=lambda p: p.log())",
+        )
+    elif logits.min() >= 0 and logits.max() <= 1 and logits.max() > logits.min():
+        report.add(
+            "warning",
+            "the outputs lie between 0 and 1, as those of a sigmoid do, where logits are expected",
+            "take the sigmoid out of the model, or pass adapt(model, logits=lambda p: p.logit(1e-6))",
         )
 
 
@@ -153,8 +166,9 @@ def _statistics(report: Report, adapted: Adapted, seen: ForwardPass) -> None:
     if not met:
         return
     name = min(met, key=lambda layer: met[layer].values)
-    values, samples = met[name].values, len(list_tensors(seen.inputs)[0])
-    report.facts["statistics"] = f"from {values} values a channel at the least, in {name!r}"
+    values, samples = met[name].values, count_samples(seen.inputs)
+    report.facts["statistics"] = f"from {values} values a channel at the least, in {name!r}, of {samples} samples"
+    _samples(report, adapted, seen, samples)
     if values < FEW_VALUES:
         report.add(
             "warning",
@@ -162,3 +176,15 @@ def _statistics(report: Report, adapted: Adapted, seen: ForwardPass) -> None:
             "whose statistics are noisy",
             f"bring batches of {-(-FEW_VALUES * samples // values)} or more, or pass stats=tent.norm.Prior(16)",
         )
+
+
+def _samples(report: Report, adapted: Adapted, seen: ForwardPass, samples: int) -> None:
+    # where every pixel is told, one image is many samples
+    if not adapted.state.setup.source.normalizes_batches or seen.logits.dim() > 2 or samples >= USUAL_BATCH:
+        return
+    remedy = f"pass stats=tent.norm.{for_batch_size(samples)!r}, or bring batches of {USUAL_BATCH} or more"
+    if samples < FEW_SAMPLES:
+        few = f"{samples} {'sample' if samples == 1 else 'samples'} in a batch"
+        report.add("error", f"{few}: too few to normalise by, so that answers are worse than without", remedy)
+    else:
+        report.add("note", f"{samples} samples in a batch: few to normalise by", remedy)

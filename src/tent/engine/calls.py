@@ -1,6 +1,7 @@
-"""Calls of an adaptation: one at a time, paused by thread, and watched by those who ask to be told of every batch."""
+"""Calls of an adaptation: one at a time, paused by thread, and watched: by who asks to, and for batches too small."""
 
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,10 +9,12 @@ from typing import Any
 
 import torch
 
+from tent.engine.forward_pass import ForwardPass
 from tent.engine.setup import Counts
 from tent.engine.state import State
-from tent.engine.structures import Inputs, find_logits
+from tent.engine.structures import Inputs, count_samples, find_logits
 from tent.losses import confidence, entropy
+from tent.norm import FEW_SAMPLES, USUAL_BATCH, for_batch_size
 
 
 class Access:
@@ -110,3 +113,37 @@ def drift(state: State) -> float:
     moved = sum(float((param - own).square().sum()) for param, own in pairs)
     length = sum(float(own.square().sum()) for _, own in pairs)
     return (moved / length) ** 0.5 if length else 0.0
+
+
+@dataclass
+class SizeWatch:
+    """Speaks up, once, when classes are told by statistics of a batch of so few samples that they spoil the answers.
+
+    Args:
+        refuse_one: whether to refuse a stream that begins with a batch of one sample.
+    """
+
+    refuse_one: bool = False
+    spoke: bool = False
+    larger: bool = False  # whether there was a larger batch
+
+    def look(self, seen: ForwardPass) -> None:
+        """Look at a pass that was made."""
+        samples = count_samples(seen.inputs)
+        self.larger |= samples > 1
+        if self.spoke or not 0 < samples < FEW_SAMPLES or not _tells_classes(seen):
+            return
+        what = f"{samples} {'sample' if samples == 1 else 'samples'} in a batch: too few to normalise by"
+        remedy = f"pass stats=tent.norm.{for_batch_size(samples)!r}, or bring batches of {USUAL_BATCH} or more"
+        if self.refuse_one and not self.larger:
+            raise ValueError(f"{what}, so that every image gets the same answer; {remedy}")
+        self.spoke = True
+        warnings.warn(f"tent: {what}, which spoils the answers; {remedy}", RuntimeWarning, stacklevel=2)
+
+
+def _tells_classes(seen: ForwardPass) -> bool:
+    # of whole samples: where every pixel is told, one image is many samples
+    try:
+        return seen.logits.dim() == 2
+    except ValueError:
+        return False

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import torch
 
 from tent.engine import distributed
+from tent.engine.calls import SizeWatch
 from tent.engine.forward_pass import ForwardPass
 from tent.engine.mode import Moments
 from tent.engine.state import NotFiniteError, ScaledTooFarError, State
@@ -39,12 +40,14 @@ class Engine:
 
     Args:
         plain: whether step and answer are `Method`'s own: what moves then moves last, when nothing can fail any more.
+        sizes: looks out for batches that are too small, where nobody has chosen the statistics.
     """
 
     state: State
     method: Rule
     steps: int = 1
     plain: bool = False
+    sizes: SizeWatch | None = None
 
     def prepare(self, batches: Iterable[Inputs]) -> None:
         """Let the method look at source data, once; resets keep what it learns from them."""
@@ -125,6 +128,7 @@ class Engine:
             seen = state.run(batch, grad=method.uses_pass and bool(state.params))
             if method.uses_pass:
                 seen.output  # noqa: B018 (the pass is made here)
+                self._look(seen)
             answer = self._answer(seen) if answers else None
             moments = self._remember(seen) if seen.ran or answers else state.moments
             resets = state.counts.resets
@@ -142,7 +146,13 @@ class Engine:
 
     def _answer(self, seen: ForwardPass) -> Any:
         with torch.no_grad():
-            return detach_output(self.method.answer(seen, self.state), self.state.params.values())
+            answer = detach_output(self.method.answer(seen, self.state), self.state.params.values())
+        self._look(seen)
+        return answer
+
+    def _look(self, seen: ForwardPass) -> None:
+        if self.sizes is not None and seen.ran:
+            self.sizes.look(seen)
 
     def _remember(self, seen: ForwardPass) -> dict[str, Moments]:
         if not self.state.setup.stats.remembers:

@@ -2,8 +2,9 @@
 
 import hashlib
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ from tent.engine.execution import Execution
 from tent.engine.mode import Mode, Moments, PassContext
 from tent.engine.structures import Inputs, list_tensors, map_tensors
 from tent.norm import Source, Stats
-from tent.select import Select, find_head, nothing
+from tent.select import Select, find_head, norm_affine, nothing
 
 
 class SourceModel:
@@ -30,7 +31,9 @@ class SourceModel:
         for name, _ in self.model.named_parameters():
             owner, _, own = name.rpartition(".")
             self.places[name] = (places[owner], own)
-        self.norms = {name: layer for name, layer in self.model.named_modules() if "running_mean" in layer._buffers}
+        kept = {name: layer for name, layer in self.model.named_modules() if "running_mean" in layer._buffers}
+        self.norms = {name: layer for name, layer in kept.items() if "weight" not in layer._buffers}
+        self.frozen = [name for name in kept if name not in self.norms]  # γ, β and statistics are constants to them
         self.groups = distributed.find_groups(self.model)
         head = find_head(self.model)
         self.head = places[head] if head is not None else None  # the layer whose input are the features
@@ -48,23 +51,43 @@ class SourceModel:
         first_name = {id(self.parameter(name)): name for name in self.places}
         for name in selected:
             if name not in known:
-                raise ValueError(f"select: {type(self.model).__name__} has no parameter {name!r}")
+                near = get_close_matches(str(name), known, 1, 0) or ["none"]
+                raise ValueError(
+                    f"select: {type(self.model).__name__} has no parameter {name!r}; the nearest is {near[0]!r}"
+                )
             if not known[name].is_floating_point():
                 raise ValueError(f"select: {name} is {known[name].dtype}, which has no gradient; leave it out")
         resolved = {first_name[id(known[name])] for name in selected}
         return [name for name in self.places if name in resolved]
 
+    @property
+    def has_statistics(self) -> bool:
+        """Whether there is a norm layer with statistics of training, which others can take the place of."""
+        return any(layer._buffers["running_mean"] is not None for layer in self.norms.values())
+
+    @property
+    def normalizes_batches(self) -> bool:
+        """Whether there is a batch norm with statistics of training, in this process alone."""
+        kinds = [layer for layer in self.norms.values() if layer._buffers["running_mean"] is not None]
+        return not self.groups and any(not isinstance(k, nn.modules.instancenorm._InstanceNorm) for k in kinds)
+
     def require_anything_to_adapt(self, names: Sequence[str], stats: Stats, select: Select) -> None:
         """Refuse an adaptation that could never change an answer."""
-        if names or (select is nothing and (stats == Source() or self.norms)):
+        if names or (stats == Source() and select is nothing) or (stats != Source() and self.has_statistics):
             return
-        if stats == Source() or not self.norms:
-            word = getattr(select, "__name__", "select")
-            raise ValueError(
-                f"{type(self.model).__name__} has nothing to adapt: {word} found no parameter (norm_affine looks for "
-                "batch, layer, group, instance and RMS norms and classes named like them), and there is no batch norm "
-                "whose statistics could change; pass another select, such as tent.select.last_layer"
-            )
+        raise ValueError(f"{type(self.model).__name__} has nothing to adapt: {self._explain_nothing(stats, select)}")
+
+    def _explain_nothing(self, stats: Stats, select: Select) -> str:
+        found = "" if select is nothing else f"{getattr(select, '__name__', 'select')} found no parameter, and "
+        move = "pass another select, such as tent.Tent() with select=tent.select.last_layer"
+        if self.frozen:
+            layers = f"{len(self.frozen)} frozen norm layers, such as {self.frozen[0]!r}, keep their statistics"
+            return f"{found}{layers}; build it with nn.BatchNorm2d (torchvision: norm_layer=nn.BatchNorm2d), or {move}"
+        if stats == Source():
+            return f"{found}the source's statistics stay; {move}"
+        if norm_affine(self.model):
+            move = "its norm layers have γ and β, which tent.Tent() moves"
+        return f"{found}there is no batch norm whose statistics could change; {move}"
 
     def fingerprint(self) -> str:
         """Return the hash of the model's parameters and buffers, computed anew only when one of them has changed."""
@@ -83,10 +106,14 @@ class SourceModel:
         *,
         observe: bool = False,
         execution: Execution = Execution(),  # noqa: B008 (as torch itself would, and never written to)
+        call: Callable[..., Any] | None = None,
     ) -> tuple[Any, PassContext]:
         """Run one pass at these parameters and statistics; gradients, if enabled, reach the given parameters alone.
 
         The caller holds the modules in eval mode, since a backward pass may need them so too.
+
+        Args:
+            call: a part or method of the model to call in its place.
         """
         weight = self.head._parameters.get("weight") if self.head is not None else None
         stand_ins, layers = self._stand_ins(params), self._layers()
@@ -98,7 +125,7 @@ class SourceModel:
             # a model that prepares its input in place must not write to the caller's, nor find it prepared already
             args, kwargs = map_tensors(inputs, lambda tensor: tensor.clone() if id(tensor) in given else tensor)
             with Mode(context), execution.context():
-                return execution.widen(self.model(*args, **kwargs)), context
+                return execution.widen((call or self.model)(*args, **kwargs)), context
 
         group = next(iter(self.groups.values()), None)
         agree = bool if group is None else partial(distributed.agree, group=group)

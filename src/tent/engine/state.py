@@ -18,7 +18,7 @@ from tent.engine.mode import Mode, Moments, PassContext
 from tent.engine.private import divide_all, norms, run_backward
 from tent.engine.setup import Counts, Setup, copy_optimizer, restore_optimizer
 from tent.engine.source_model import SourceTensors, eval_mode
-from tent.engine.structures import Inputs, count_samples
+from tent.engine.structures import Inputs, count_samples, detach_output
 from tent.norm import Stats
 
 
@@ -137,6 +137,15 @@ class State:
             return output, context
 
         return ForwardPass(inputs, make, setup.pick)
+
+    def call(self, function: Callable[..., Any], inputs: Inputs) -> Any:
+        """Call a part or method of the model at the parameters of now, by torch's own functions and without a graph."""
+        execution = replace(self.setup.execution, buffers=None, images_last=False)
+        with torch.no_grad():
+            output, _ = self.setup.source.run(
+                inputs, self.params, self.setup.stats, self.moments, execution=execution, call=function
+            )
+        return detach_output(output, self.params.values())
 
     def update(self, loss: Tensor) -> None:
         """Take one step of the optimizer down the loss, or raise before anything has moved."""

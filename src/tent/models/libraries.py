@@ -1,6 +1,7 @@
 """Other people's models: timm, torchvision, Hugging Face, and a function in a file of one's own."""
 
 import importlib
+import inspect
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,7 +35,10 @@ def load_torchvision(name: str, pretrained: bool) -> Entry:
         raise ValueError(f"torchvision has no model {name!r}; torchvision.models.list_models() names them")
     weights = models.get_model_weights(name).DEFAULT
     with short_errors(f"torchvision:{name}"):
-        model = models.get_model(name, weights=weights if pretrained else None)
+        takes = inspect.signature(models.get_model_builder(name)).parameters
+        # a backbone has weights of its own, which are downloaded unless they are refused
+        bare = {"weights_backbone": None} if "weights_backbone" in takes else {}
+        model = models.get_model(name, **({"weights": weights} if pretrained else {"weights": None, **bare}))
     seen, names = weights.transforms(), weights.meta.get("categories")
     crop = getattr(seen, "crop_size", None)
     preprocess = Preprocess(

@@ -20,7 +20,7 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
         raise FileNotFoundError(f"{path}: there is no such file of weights")
     try:
         if Path(path).suffix == ".safetensors":
-            return load_file(path)
+            return strip_wrapper(load_file(path))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch's thoughts on how a pickle was written
             found = torch.load(path, map_location="cpu", weights_only=True)
@@ -31,7 +31,15 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     found = found.get("state_dict", found) if isinstance(found, dict) else found
     if not isinstance(found, dict) or not all(isinstance(value, Tensor) for value in found.values()):
         raise ValueError(f"{path}: not a state_dict of tensors; save model.state_dict()")
-    return found
+    return strip_wrapper(found)
+
+
+def strip_wrapper(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return a state_dict without the `module.` that DataParallel, or `_orig_mod.` that torch.compile, puts first."""
+    for prefix in ("module.", "_orig_mod."):
+        if state and all(name.startswith(prefix) for name in state):
+            return strip_wrapper({name.removeprefix(prefix): tensor for name, tensor in state.items()})
+    return state
 
 
 def load_weights(model: nn.Module, name: str, path: str | os.PathLike[str]) -> None:

@@ -27,7 +27,7 @@ def build_adapted(case: Case, entry: Entry) -> Adapted:
         entry.model,
         with_pixels(build_method(case), entry.preprocess.mean, entry.preprocess.std),
         select=find_select(case.select),
-        stats=None if case.stats is None else norm.named(case.stats),
+        stats=None if case.stats is None else norm.by_name(case.stats),
         optimizer=find_optimizer(case.optimizer, case.momentum),
         lr=case.lr,
         steps=case.steps,

@@ -70,7 +70,7 @@ def build_stream(case: Case, data: Sequence[Data], entry: Entry) -> Stream:
 
 
 def _build_domain(case: Case, data: Data, entry: Entry) -> Stream:
-    images, own, preprocess = load_images(data), order.named(case.order, case.seed), entry.preprocess
+    images, own, preprocess = load_images(data), order.by_name(case.order, case.seed), entry.preprocess
     if data.size is not None:
         preprocess = replace(preprocess, size=(data.size, data.size), crop=None, interpolation="bilinear")
     if data.part is not None:

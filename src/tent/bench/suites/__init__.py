@@ -30,7 +30,7 @@ SUITES: dict[str, Suite] = {
 }
 
 
-def named(name: str) -> Suite:
+def by_name(name: str) -> Suite:
     """Return a suite by its name."""
     if name not in SUITES:
         raise ValueError(f"no suite {name!r}; there are {', '.join(SUITES)}")

@@ -1,21 +1,16 @@
 """Deltas: what an adaptation moved, as a small part of a state_dict, tied to its source model."""
 
-import hashlib
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor, nn
 
+from tent.artifacts.tensor_file import read_tensor_file, write_tensor_file
 from tent.engine.mode import Moments
 from tent.engine.source_model import fingerprint
 from tent.engine.state import State
-from tent.files import atomic_write
 
 FORMAT = "tent-delta-2"
 MEMORY, PREPARED = "tensors:", "prepared:"  # before the names of what a method remembers, and of what it prepared
@@ -37,10 +32,7 @@ class Delta:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a safetensors file, beside and then renamed; the same delta gives the same bytes."""
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.tensors.items()}
-        about = {**self.about, "format": FORMAT, "source": self.source, "checksum": _checksum(tensors)}
-        with atomic_write(path) as partial:
-            partial.write_bytes(_sort_header(save(tensors, about)))
+        write_tensor_file(path, FORMAT, self.tensors, {**self.about, "source": self.source})
 
     def require_source(self, model: nn.Module) -> None:
         """Refuse a model that the delta was not made on."""
@@ -59,20 +51,7 @@ class Delta:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> "Delta":
         """Read a delta; a truncated, damaged or foreign file, or a pickle, is refused."""
-        if not Path(path).is_file():
-            raise FileNotFoundError(f"{path}: there is no such delta")
-        try:
-            with safe_open(path, framework="pt") as file:
-                about = dict(file.metadata() or {})
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
-        except SafetensorError as error:
-            raise ValueError(
-                f"{path}: not a whole safetensors file ({error}); it may be truncated, or a pickle, which is never read"
-            ) from None
-        if about.pop("format", None) != FORMAT or "source" not in about:
-            raise ValueError(f"{path}: a safetensors file, but not a delta: those are written by adapted.delta().save")
-        if about.pop("checksum", None) != _checksum(tensors):
-            raise ValueError(f"{path}: damaged: its tensors do not match their checksum; save the delta again")
+        tensors, about = read_tensor_file(path, FORMAT, "delta")
         return Delta(tensors, about.pop("source"), about)
 
 
@@ -135,23 +114,6 @@ def _moments(layer: str, tensors: Mapping[str, Tensor], state: State) -> Moments
     if (var < 0).any():
         raise ValueError(f"{_join(layer, 'running_var')} is negative, which no variance is; the delta cannot be used")
     return Moments(mean.clone(), var.clone(), 0)
-
-
-def _checksum(tensors: Mapping[str, Tensor]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(tensors):
-        tensor = tensors[name]
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)};".encode())
-        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
-    return digest.hexdigest()
-
-
-def _sort_header(file: bytes) -> bytes:
-    # safetensors writes its header in an order that differs from run to run
-    length = int.from_bytes(file[:8], "little")
-    header = json.dumps(json.loads(file[8 : 8 + length]), sort_keys=True, separators=(",", ":")).encode()
-    header += b" " * (-len(header) % 8)
-    return len(header).to_bytes(8, "little") + header + file[8 + length :]
 
 
 def _join(layer: str, own: str) -> str:

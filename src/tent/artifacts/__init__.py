@@ -1,0 +1,1 @@
+"""What an adaptation leaves behind: deltas, checkpoints and baked models."""
