@@ -8,7 +8,7 @@ import pytest
 from command import tent
 from PIL import Image
 
-from tent.apps.demo import FIVE, corruption_types, demo
+from tent.apps.demo import CALL, FIVE, LR, corruption_types, demo, demo_stream
 from tent.apps.poster import draw_poster
 from tent.data.corruptions import BENCHMARK
 from tent.data.sample import sample
@@ -48,6 +48,8 @@ def test_tent_beats_bn_beats_source_on_the_mean_of_the_fifteen_types(tmp_path: P
     assert adapted < bn - 0.005
     five = [np.mean([100 * found.error(name, kind) for kind in FIVE]) for name in ("source", "BN", "Tent")]
     assert [round(mean, 1) for mean in five] == [52.0, 29.7, 27.7]  # what `tent demo` prints
+    assert f"Tent is {CALL}: Adam {LR:g}" in found.protocol
+    assert found.evaluations["Tent"].counts["updates"] == 15 * 16
     draw_poster(found, tmp_path / "demo.png")
     with Image.open(tmp_path / "demo.png") as picture:
         assert picture.size[0] > 1000
