@@ -4,6 +4,7 @@ Torch, numpy, safetensors and filelock with what they themselves require are lin
 this; pip finds them there and downloads the rest. `--fresh` downloads them too.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -19,8 +20,9 @@ SHARED = ("torch", "numpy", "safetensors", "filelock")
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    """Run a command in a folder, without this environment's Python settings, and return what it prints."""
-    clean = {"PATH": "/usr/bin:/bin", "HOME": str(cwd), "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+    """Run a command in a folder, without this environment's own settings of Python and tent, and return its output."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TENT", "VIRTUAL"))}
+    clean["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
     return subprocess.run(command, cwd=cwd, env=clean, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 

@@ -38,8 +38,8 @@ CHOICE = "held-out types"  # which no other condition has, to choose by
 CONDITIONS: dict[str, tuple[int, Order, int, tuple[str, ...]]] = {  # batch, order, images of each type, methods
     "batches of 128": (128, SHUFFLED, 2000, ("source", "BN", "Tent", "Tent, lr 0.01")),
     "sorted by class": (128, SORTED, 2000, ("Tent", "BN")),
-    "batches of 16": (16, SHUFFLED, 2000, ("Tent", "Tent, Prior(16)")),
-    "single images": (1, SHUFFLED, 500, ("source", "Tent, Prior(16)", "Tent")),
+    "batches of 16": (16, SHUFFLED, 2000, ("Tent, Prior(16)", "Tent")),
+    "single images": (1, SHUFFLED, 500, ("Tent, Prior(16)", "source", "Tent")),
     CHOICE: (128, SHUFFLED, 2000, tuple(f"Tent, lr {rate:g}" for rate in RATES)),
 }
 

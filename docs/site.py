@@ -1,4 +1,4 @@
-"""What the site needs beyond the pages: README and its neighbours as pages, and GitHub's Markdown as MkDocs reads it."""
+"""What the site needs beyond the pages: README and its neighbours, and GitHub's Markdown as MkDocs reads it."""
 
 import re
 from pathlib import Path
