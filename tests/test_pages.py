@@ -122,16 +122,17 @@ def test_every_name_of_the_library_exists(page: Path) -> None:
 
 
 def exists(name: str) -> bool:
-    found, parts = tent, name.split(".")
-    for i, part in enumerate(parts[1:], 1):
-        if not hasattr(found, part):
-            try:  # a module may not be loaded yet, or be hidden by a function of its name
-                found = importlib.import_module(".".join(parts[: i + 1]))
-            except ModuleNotFoundError:
-                return False
-        else:
-            found = getattr(found, part)
-    return True
+    """Tell whether a name leads somewhere from one of the modules it begins with; functions may hide modules."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found: Any = importlib.import_module(".".join(parts[:length]))
+            for part in parts[length:]:
+                found = getattr(found, part)
+        except (ModuleNotFoundError, AttributeError):
+            continue
+        return True
+    return False
 
 
 SHOWN = {"cifar10-c": True, "cifar10-c-choice": False, "digits": True, "ablation": False}  # whether with compute
