@@ -64,15 +64,20 @@ def measure(condition: str, method: str) -> dict[str, dict[str, float]]:
     return found
 
 
+def read() -> dict[str, Any]:
+    """Return what was measured so far."""
+    return dict(json.loads(OUT.read_text(encoding="utf-8"))) if OUT.exists() else {}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", default=[*CONDITIONS], choices=[*CONDITIONS])
     for condition in parser.parse_args().only:
         for method in CONDITIONS[condition][3]:
-            found = json.loads(OUT.read_text(encoding="utf-8")) if OUT.exists() else {}
-            if method in found.get(condition, {}):
+            if method in read().get(condition, {}):
                 continue
             figures = measure(condition, method)
+            found = read()  # again: another run may have added to it meanwhile
             found.setdefault(condition, {})[method] = figures
             OUT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
             print(condition, method, {kind: each["error"] for kind, each in figures.items()}, flush=True)
