@@ -6,7 +6,7 @@ OLDEST_PYTHON ?= python3.10
 OLDEST := .venv-oldest
 STAMP := $(VENV)/.installed
 
-.PHONY: test test-oldest fuzz demo lint unit coverage clean
+.PHONY: test test-oldest fuzz demo docs wheel-test lint unit coverage clean
 
 test: lint unit
 
@@ -54,5 +54,14 @@ coverage: $(STAMP)
 demo: $(STAMP)
 	$(BIN)/tent demo
 
+# the site, into build/site; a warning is an error
+docs: $(STAMP)
+	$(BIN)/mkdocs build --quiet --strict
+	@echo "open build/site/index.html"
+
+# a wheel of a clean clone (of the last commit) runs the demo in a fresh environment with [cli] alone
+wheel-test: $(STAMP)
+	$(BIN)/python .ci/wheel.py
+
 clean:
-	rm -rf $(VENV) $(OLDEST) .coverage* .import_linter_cache .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(OLDEST) build/site .coverage* .import_linter_cache .mypy_cache .ruff_cache .pytest_cache

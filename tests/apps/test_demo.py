@@ -1,14 +1,16 @@
 """The demo is the real run: shipped weights, shipped images, corruptions made on the spot."""
 
+import re
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from command import tent
+from pages import ROOT, blocks
 from PIL import Image
 
-from tent.apps.demo import FIVE, corruption_types, demo
+from tent.apps.demo import CALL, FIVE, LR, Demo, corruption_types, demo
 from tent.apps.poster import draw_poster
 from tent.data.corruptions import BENCHMARK
 from tent.data.sample import sample
@@ -48,9 +50,25 @@ def test_tent_beats_bn_beats_source_on_the_mean_of_the_fifteen_types(tmp_path: P
     assert adapted < bn - 0.005
     five = [np.mean([100 * found.error(name, kind) for kind in FIVE]) for name in ("source", "BN", "Tent")]
     assert [round(mean, 1) for mean in five] == [52.0, 29.7, 27.7]  # what `tent demo` prints
+    check_readme(found, five)
+    assert found.evaluations["Tent"].counts["updates"] == 15 * 16
     draw_poster(found, tmp_path / "demo.png")
     with Image.open(tmp_path / "demo.png") as picture:
         assert picture.size[0] > 1000
+
+
+def check_readme(found: Demo, five: list[float]) -> None:
+    """README's snippet is what the demo runs and says that it ran, and its numbers are the demo's."""
+    page, words = blocks("README.md")[0], (ROOT / "README.md").read_text(encoding="utf-8").replace("\n", " ")
+    assert f"adapted = {CALL}\n" in page
+    assert f"Tent is {CALL}: Adam {LR:g}" in found.protocol
+    assert f"Tent is `{CALL}`: Adam" in words
+    source, bn, adapted = (f"{mean:.1f}%" for mean in five)
+    assert f"Mean error: {source} for the model as trained, {bn} with the statistics" in words
+    assert f"(BN), {adapted} with Tent." in words
+    promised, before = re.findall(r"# ([\d.]+)%; as trained, ([\d.]+)%", page)[0]
+    assert f"{found.error('source', 'fog'):.1%}" == f"{before}%"
+    assert abs(100 * found.error("Tent", "fog") - float(promised)) < 0.11  # threads round differently
 
 
 def test_the_command_says_where_its_picture_cannot_go(tmp_path: Path) -> None:

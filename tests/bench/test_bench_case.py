@@ -75,13 +75,13 @@ def test_keys_on_record_never_change(name: str) -> None:
 
 
 def test_rows_that_were_added_left_the_keys_of_the_others_alone() -> None:
-    digits = [cell for cell in named("digits").cells((0, 1, 2), None) if cell.row != "Tent offline 100 epochs"]
+    digits = [cell for cell in by_name("digits").cells((0, 1, 2), None) if cell.row != "Tent offline 100 epochs"]
     assert digest(digits) == "c9b5f0d726228a26"
     table: list[Cell] = []
     rows = ("Source", "RG", "UDA-SS", "TTT", "BN", "PL", "Tent", "Tent offline", "Oracle", "Oracle offline")
     for seed in (0, 1, 2):
-        own = [cell for cell in named("cifar10-c").cells((seed,), None) if cell.row not in ("RG", "UDA-SS")]
-        on_test = named("cifar10-c-on-test").cells((seed,), None)
+        own = [cell for cell in by_name("cifar10-c").cells((seed,), None) if cell.row not in ("RG", "UDA-SS")]
+        on_test = by_name("cifar10-c-on-test").cells((seed,), None)
         on_test = [replace(cell, row=cell.row.split(",")[0]) for cell in on_test]
         own += [cell for cell in on_test if cell.row != "Source"]  # which the table had before it had corrupted train
         table += sorted((cell for cell in own if cell.row in rows), key=lambda cell: rows.index(cell.row))

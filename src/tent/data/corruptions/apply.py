@@ -71,7 +71,8 @@ def corrupt(
 
     Args:
         seed: with the type, the severity and an image's index it settles that image's random draws.
-        start, index: the place in its set of the first image, if the others follow it, or else of each.
+        start: the place in its set of the first image, if the others follow it.
+        index: or else the place of each.
         constants: which benchmark's strengths; None takes "cifar" for images up to 64 pixels, else "imagenet".
         frost: a folder of photographs, or "made"; None takes those of `imagecorruptions` if installed, else "made".
     """

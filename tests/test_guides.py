@@ -1,0 +1,126 @@
+"""The numbers of README and the guides are those on record: of the store, and of benchmarks/conditions.json."""
+
+import json
+from collections.abc import Iterable
+
+import pytest
+from pages import ROOT
+
+from tent.bench.read.grid import Grid
+from tent.bench.read.query import open_results, read_grid
+from tent.bench.suites import SUITES
+from tent.data.corruptions import BENCHMARK
+
+MEASURED = json.loads((ROOT / "benchmarks" / "conditions.json").read_text(encoding="utf-8"))
+FAMILIES = ("gaussian_noise", "defocus_blur", "fog", "jpeg_compression")
+METHODS = ("Source", "BN", "Tent")
+
+
+@pytest.fixture(scope="module")
+def grids() -> dict[str, Grid]:
+    results, _ = open_results(ROOT / "results")
+    return {name: read_grid(SUITES[name], results) for name in ("cifar10-c", "digits", "ablation")}
+
+
+def mean(grid: Grid, row: str, columns: Iterable[str]) -> str:
+    """Return the error in percent, the mean over columns, to one place."""
+    errors = [grid.entries[row, column].summary().mean for column in columns]
+    return f"{100 * sum(errors) / len(errors):.1f}"
+
+
+def measured(condition: str, method: str, kind: str, what: str = "error") -> str:
+    """Return what `benchmarks/conditions.py` measured, in percent, to one place."""
+    return f"{100 * MEASURED[condition][method][kind][what]:.1f}"
+
+
+def line(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def page(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def on_record(grids: dict[str, Grid]) -> list[str]:
+    """Return the rows of the table of when it helps, as they must begin."""
+    c, digits = grids["cifar10-c"], grids["digits"]
+    mnist = mean(digits, "Tent 10 epochs", ["MNIST"])
+    chance = [mean(digits, row, ["MNIST→SVHN"]) for row in METHODS]
+    clean = [measured("batches of 128", row, "clean") for row in ("source", "BN", "Tent")]
+    fog = measured("batches of 128", "source", "fog")
+    ordered = [measured("sorted by class", row, "fog") for row in ("BN", "Tent")]
+    return [
+        line("15 corruptions, severity 5, their mean", *(mean(c, row, BENCHMARK) for row in METHODS)),
+        line("of these contrast", *(mean(c, row, ["contrast"]) for row in METHODS)),
+        line("of these JPEG compression", *(mean(c, row, ["jpeg_compression"]) for row in METHODS)),
+        line("of these brightness", *(mean(c, row, ["brightness"]) for row in METHODS)),
+        line(
+            "digits, from SVHN to MNIST",
+            *(mean(digits, row, ["MNIST"]) for row in METHODS),
+            f"helps; {mnist} after ten",
+        ),
+        line("digits, from MNIST to SVHN", *chance),
+        line("clean images, as in training", *clean),
+        line("fog, **sorted by class**", fog, *ordered),
+        line(
+            "four corruptions, **one image at a time**",
+            mean(c, "Source", FAMILIES),
+            "",
+            mean(grids["ablation"], "batch 1", FAMILIES),
+        ),
+    ]
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/decide.md"])
+def test_when_it_helps_and_when_it_hurts(name: str, grids: dict[str, Grid]) -> None:
+    text = page(name)
+    missing = [row for row in on_record(grids) if row.removesuffix(" |") not in text]
+    assert missing == []
+
+
+def test_the_rates_are_those_of_the_ablation(grids: dict[str, Grid]) -> None:
+    rates = ("0.0001", "0.0003", "0.001", "0.003", "0.01")
+    found = [mean(grids["ablation"], f"learning rate {rate}", FAMILIES) for rate in rates]
+    assert line("mean error of four types (%)", *found) in page("docs/choosing.md")
+    assert line("Adam's rate", *rates) in page("docs/choosing.md")
+
+
+def test_batch_sizes_are_those_of_the_ablation(grids: dict[str, Grid]) -> None:
+    found = [mean(grids["ablation"], f"batch {size}", FAMILIES) for size in (1, 8, 32, 128, 500)]
+    assert line("the batch's statistics", *found) in page("docs/streams.md")
+
+
+def test_conditions_are_as_measured() -> None:
+    text = page("docs/streams.md")
+    for condition, methods in MEASURED.items():
+        for method, kinds in methods.items():
+            if condition not in ("batches of 128", "sorted by class", "batches of 16", "single images"):
+                continue
+            row = line(condition, method, *(measured(condition, method, kind) for kind in kinds))
+            assert row in text, row
+
+
+def test_signs_are_as_measured() -> None:
+    text, shuffled = page("docs/choosing.md"), "batches of 128"
+    shown = ((shuffled, "source"), (shuffled, "Tent"), (shuffled, "Tent, lr 0.01"), ("sorted by class", "Tent"))
+    for condition, method in shown:
+        own = MEASURED[condition][method]["fog"]
+        row = line(f"{condition}, {method}", f"{own['entropy']:.2f}", f"{own['most']:.0%}", f"{own['error']:.1%}")
+        assert row in text, row
+    for kind in ("clean", "gaussian_noise", "fog", "jpeg_compression"):
+        both = [MEASURED[shuffled][method][kind] for method in ("source", "BN")]
+        cells = [f"{each['entropy']:.2f}" for each in both] + [f"{each['error']:.1%}" for each in both]
+        assert f" {line(*cells)[2:]}" in text, kind
+
+
+def test_how_often_entropy_points_the_right_way(grids: dict[str, Grid]) -> None:
+    right, wrong = [], []
+    for suite in ("cifar10-c", "digits"):
+        for column in SUITES[suite].columns:
+            first = [grids[suite].entries[row, column].results[0] for row in ("Source", "BN")]
+            source, bn = (result.metrics for result in first)
+            agrees = (bn["entropy"] < source["entropy"]) == (bn["error"] < source["error"])
+            (right if agrees else wrong).append(column)
+    assert (len(right), wrong) == (15, ["snow", "pixelate", "MNIST-M", "MNIST→SVHN"])
+    assert "On the 19 streams" in (text := page("docs/choosing.md"))
+    assert "points the right way 15 times" in text
