@@ -47,7 +47,7 @@ def normalise_and_activate(graph: "Graph", alive: list[Tensor]) -> None:
 
 def mix(graph: "Graph", alive: list[Tensor]) -> None:
     x = pick(graph, alive).permute(0, 2, 3, 1)
-    wide = graph.up(x)
+    wide = graph.draw.choice([*graph.ups])(x)
     write(graph, x)
     alive.append(graph.down(F.gelu(wide)).permute(0, 3, 1, 2))
     write(graph, x)
@@ -58,7 +58,7 @@ def mix_tokens(graph: "Graph", alive: list[Tensor]) -> None:
     x = image.flatten(2).transpose(1, 2)
     x = x.contiguous() if graph.draw.random() < 0.7 else x
     y = graph.layer(x) if graph.draw.random() < 0.5 else x
-    wide = graph.up(y)
+    wide = graph.draw.choice([*graph.ups])(y)
     write(graph, x, y)
     after = F.gelu(wide) if graph.draw.random() < 0.7 else F.silu(wide, inplace=True)
     write(graph, x, y, wide)
@@ -147,7 +147,8 @@ class Graph(nn.Module):
         torch.manual_seed(seed)
         self.stem, self.convs = nn.Conv2d(3, 4, 3), nn.ModuleList(nn.Conv2d(4, 4, k, padding=k // 2) for k in (1, 3))
         self.norms, self.group = nn.ModuleList(nn.BatchNorm2d(4) for _ in range(2)), nn.GroupNorm(2, 4)
-        self.up, self.down, self.fc, self.layer = nn.Linear(4, 16), nn.Linear(16, 4), nn.Linear(4, 5), nn.LayerNorm(4)
+        self.ups = nn.ModuleList(nn.Linear(4, 16) for _ in range(3))  # the lean path keeps what the first returns
+        self.down, self.fc, self.layer = nn.Linear(16, 4), nn.Linear(4, 5), nn.LayerNorm(4)
         self.double().eval()
         self.draw = random.Random(seed)
         self.program: list[tuple[Step, int]] = []
