@@ -67,6 +67,7 @@ def find_logits(output: Any) -> Tensor:
 
 def distance(one: Tensor, other: Tensor) -> float:
     """Return the largest difference, as a share of the largest value."""
+    one, other = one.detach(), other.detach()
     return float((one - other).abs().max() / other.abs().max().clamp_min(1e-12))
 
 
@@ -95,7 +96,7 @@ def check(name: str) -> dict[str, Any]:
             try:
                 found[word], problem = compare(model, inputs, lean, answers, reference.params)
             except Exception as error:  # noqa: BLE001 (it is to be listed, and the next one run)
-                problem = f"{type(error).__name__}: {' '.join(str(error).split())[:150]}"
+                problem = explain(error)
         notes = [str(each.message) for each in said if str(each.message).startswith("tent:")]
         if notes:
             found[f"{word} says"] = notes[0]
@@ -123,6 +124,11 @@ def compare(
     if adapted.skipped:
         return far, f"{adapted.skipped} batches were skipped"
     return far, "" if far <= BAR else f"{far:.1e} apart"
+
+
+def explain(error: Exception) -> str:
+    """Return an error in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:150]}"
 
 
 def describe(inputs: Inputs) -> str:

@@ -1,4 +1,4 @@
-"""Random sequences of all that may be done to an adaptation: after each, answers and state are those of a plain twin."""
+"""Random sequences of all that may be done to an adaptation: its answers and its state are those of a plain twin."""
 
 import copy
 import os
