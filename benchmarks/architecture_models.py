@@ -13,7 +13,7 @@ from torch import Tensor, nn
 Inputs: TypeAlias = tuple[tuple[Tensor, ...], dict[str, Tensor]]
 Maker: TypeAlias = Callable[[], tuple[nn.Module, Inputs]]
 
-SIZES = (64, 96, 128, 192, 224, 256, 384)  # the first that a model takes is used
+SIZES = (64, 96, 128, 192, 224, 240, 256, 384)  # the first that a model takes is used
 BATCH, CLASSES, WORDS = 3, 7, 50
 
 TIMM = """
