@@ -38,12 +38,15 @@ $(OLDEST)/.installed: pyproject.toml
 	  $$(sed -n 's/^dependencies = \[\([^]]*\)\].*/\1/p' pyproject.toml | tr -d '",' | sed 's/>=/==/g')
 	touch $@
 
-# random graphs and interrupts, of which `make test` runs a few, for an hour or as long as the numbers say
+# random graphs, sequences, interrupts and damaged files, of which `make test` runs a few, for about an hour
 GRAPHS ?= 8000
-INTERRUPTS ?= 2000
+SEQUENCES ?= 5000
+INTERRUPTS ?= 300
+DAMAGES ?= 5000
 fuzz: $(STAMP)
-	OMP_NUM_THREADS=1 TENT_GRAPHS=$(GRAPHS) TENT_INTERRUPTS=$(INTERRUPTS) $(BIN)/python -m pytest -n 2 --timeout 0 \
-	  tests/lean/test_lean_graphs.py tests/fuzz
+	OMP_NUM_THREADS=1 TENT_GRAPHS=$(GRAPHS) TENT_SEQUENCES=$(SEQUENCES) TENT_INTERRUPTS=$(INTERRUPTS) \
+	  TENT_DAMAGES=$(DAMAGES) $(BIN)/python -m pytest -n 2 --timeout 0 \
+	  tests/lean/test_lean_graphs.py tests/fuzz tests/data/fetch/test_damage.py
 
 coverage: $(STAMP)
 	$(BIN)/python -m coverage erase

@@ -288,3 +288,28 @@ def test_norms_without_parameters_adapt_by_their_statistics_or_not_at_all(tracks
         else:
             with pytest.raises(ValueError, match="no batch norm whose statistics could change"):
                 tent.adapt(net, method)
+
+
+class Alike(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = made("conv")
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.net(x)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Alike)
+
+
+@pytest.mark.parametrize("lean", [True, False])
+@pytest.mark.parametrize("wrap", [lambda model: model, nn.Sequential], ids=["itself", "a part"])
+def test_a_module_that_compares_without_a_hash_is_refused_with_the_remedy(wrap, lean: bool) -> None:
+    with pytest.raises(ValueError, match=r"Alike defines __eq__ without __hash__.*add `__hash__ = "):
+        tent.adapt(wrap(Alike()), lean=lean)
+
+
+def test_the_remedy_for_modules_that_compare_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Alike, "__hash__", nn.Module.__hash__)
+    x = batches(1)[0]
+    assert torch.equal(tent.adapt(nn.Sequential(Alike()))(x), tent.adapt(made("conv"))(x))

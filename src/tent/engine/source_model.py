@@ -214,6 +214,7 @@ def unwrap(model: nn.Module) -> nn.Module:
     """Return the model behind wrappers that have no part in testing, or say why it cannot be adapted."""
     if not isinstance(model, nn.Module):
         raise TypeError(f"adapt needs a torch.nn.Module, got {type(model).__name__}")
+    _require_hashes(model)
     if isinstance(model, DistributedDataParallel):
         return unwrap(model.module)
     if isinstance(getattr(model, "_orig_mod", None), nn.Module):  # what torch.compile returns
@@ -227,3 +228,15 @@ def unwrap(model: nn.Module) -> nn.Module:
     if any(p.is_inference() for p in model.parameters()):
         raise ValueError("the model's weights were made under torch.inference_mode(); load them outside it")
     return model
+
+
+def _require_hashes(model: nn.Module) -> None:
+    # torch lists the parts of a model in sets
+    parts: list[nn.Module | None] = [model]
+    for part in parts:
+        if type(part).__hash__ is None:
+            raise ValueError(
+                f"{type(part).__name__} defines __eq__ without __hash__, so that torch cannot list the model's parts; "
+                "add `__hash__ = torch.nn.Module.__hash__` to the class"
+            )
+        parts += part._modules.values() if part is not None else ()

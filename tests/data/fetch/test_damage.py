@@ -3,13 +3,13 @@
 import bz2
 import gzip
 import pickle
-import random
 import struct
 import zlib
 
 import made
 import numpy as np
 import pytest
+from damage import damaged
 
 from tent.data.fetch.digit_files import read_idx, read_usps
 from tent.data.fetch.mat import read_mat
@@ -44,29 +44,10 @@ def read(kind, raw, tmp_path):
         (read_usps if kind == "usps" else read_idx)(path)
 
 
-def damage(raw, draw):
-    """Flip bits, overwrite, cut out or repeat a piece."""
-    bits = bytearray(raw)
-    for _ in range(draw.randint(1, 3)):
-        at = draw.randrange(len(bits))
-        how = draw.randrange(4)
-        if how == 0:
-            bits[at] ^= 1 << draw.randrange(8)
-        elif how == 1:
-            bits[at : at + 4] = draw.choice([b"\xff" * 4, bytes(4), b"\0\0\0\x80", draw.randbytes(4)])
-        elif how == 2:
-            del bits[at : at + draw.randint(1, 9)]
-        else:
-            bits[at:at] = bits[at : at + draw.randint(1, 9)]
-    return bytes(bits)
-
-
 @pytest.mark.filterwarnings("ignore")  # python's remarks on strange escapes in a pickle
 @pytest.mark.parametrize("kind", SAMPLES)
 def test_damage_is_a_value_error_that_names_the_file(kind, tmp_path):
-    draw = random.Random(1)
-    for _ in range(400):
-        raw = damage(SAMPLES[kind], draw)
+    for raw in damaged(SAMPLES[kind]):
         said = ""
         try:
             read(kind, raw, tmp_path)
