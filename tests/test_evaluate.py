@@ -393,3 +393,23 @@ def test_skipped_batches_are_counted() -> None:
     assert (found.counts["updates"], found.counts["skipped"]) == (1, 1)
     assert protocol(run, data)["updates"] == "1 batches updated on, 1 skipped"
     assert evaluate(run, Stream(samples[2:], 2)).counts["updates"] == 1  # of this run alone
+
+
+@pytest.mark.parametrize(
+    ("options", "passes", "done"),
+    [({}, 1, 1), ({}, 1, 4), *(({"offline": True, "epochs": 2}, 3, done) for done in (1, 4, 6, 8, 9, 12))],
+)
+def test_a_run_goes_on_after_the_batches_that_are_done(options: dict[str, Any], passes: int, done: int) -> None:
+    data, first, whole, left = stream(), adapted(), Outputs(), {}
+
+    def keep(number: int) -> None:
+        left[number] = (first.checkpoint(), len(whole.logits))
+
+    evaluate(first, data, on_batch=whole, after=keep, **options)
+    assert list(left) == list(range(1, passes * len(data) + 1))
+    checkpoint, answered = left[done]
+    again, rest = adapted(), Outputs()
+    again.load_checkpoint(checkpoint)
+    evaluate(again, data, on_batch=rest, done=done, **options)
+    assert same(whole.logits[answered:], rest.logits)
+    assert again.updates == first.updates

@@ -63,6 +63,18 @@ def best_device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
+def choose_device(name: str | None) -> torch.device:
+    """Return a device by its name, the best one if none is given, or say that it is not there."""
+    if name is None:
+        return best_device()
+    counts = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    there = [kind for kind, count in counts.items() if count]
+    kind, colon, number = name.partition(":")
+    if kind not in there or (colon and not (number.isdecimal() and int(number) < counts[kind])):
+        raise ValueError(f"no device {name!r} here; choose {' or '.join(there)}")
+    return torch.device(name)
+
+
 def provenance(device: torch.device) -> dict[str, Any]:
     """Return what every result carries: commit, versions, hardware and the time in UTC."""
     software = dict(_process_versions())

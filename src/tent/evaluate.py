@@ -50,6 +50,8 @@ def evaluate(
     track: Track | None = None,
     recall: Callable[[Adapted], float | None] | None = None,
     remember: Callable[[Adapted, float], None] | None = None,
+    done: int = 0,
+    after: Callable[[int], None] | None = None,
 ) -> Evaluation:
     """Run a stream through a model and return its metrics; an Adapted learns, a plain model only answers.
 
@@ -64,10 +66,13 @@ def evaluate(
         track: wraps the batches of each pass, to show progress.
         recall: puts the model into the state that an offline run learns, and returns the seconds that took then.
         remember: is called with the model and the seconds once it has learnt.
+        done: batches, over all passes, that this run had done when it was stopped; metrics are of the rest.
+        after: called after every batch, of any pass, with how many are done: to save a run that may be stopped.
     """
     adapted = model if isinstance(model, Adapted) else adapt(model, Source(), lean=False)
     _check_options(adapted, fit, epochs, offline, reset)
-    run = _Run(adapted, device or model_device(adapted.source), reset, track or (lambda batches, what, count: batches))
+    track = track or (lambda batches, what, count: batches)
+    run = _Run(adapted, device or model_device(adapted.source), reset, track, done, after)
     before, known = asdict(adapted.state.counts), recall(adapted) if recall and offline else None
     run.seconds, passes = known or 0.0, epochs if offline else epochs - 1
     for i in range(passes if known is None else 0):
@@ -91,14 +96,20 @@ class _Run:
     device: torch.device
     reset: str
     track: Track
+    skip: int = 0  # batches that are done
+    after: Callable[[int], None] | None = None
+    number: int = 0  # of batches, over all passes
     seconds: float = 0.0
     domain: str | None = None  # of the last batch
 
     def learn(self, stream: Stream, what: str) -> None:
-        for batch in self.track(stream, what, len(stream)):
+        rest = self._rest(stream)
+        for batch in self.track(rest, what, len(rest)) if len(rest) else ():
             self._call(batch, partial(self.adapted.fit, [batch.to(self.device)]))
+            self._end_batch()
 
     def answer(self, stream: Stream, tally: Tally | None, on_batch: OnBatch | None, learns: bool) -> None:
+        stream = self._rest(stream)
         batches = self.track(stream, "adapting" if learns else "answering", len(stream))
         for number, batch in enumerate(batches):
             placed = batch.to(self.device)
@@ -112,6 +123,20 @@ class _Run:
                 tally.add(*read, stream.batch_domains(number))
             if on_batch:
                 on_batch(placed, output)
+            self._end_batch()
+
+    def _rest(self, stream: Stream) -> Stream:
+        """Return what a pass over a stream has still to do."""
+        if self.number >= self.skip:
+            return stream
+        own = min(self.skip - self.number, len(stream.readable))
+        self.number += own
+        return stream.after(own)
+
+    def _end_batch(self) -> None:
+        self.number += 1
+        if self.after:
+            self.after(self.number)
 
     def _call(self, batch: Batch, call: Callable[[], Any], learns: bool = True) -> Any:
         reveals = learns and "labels" in self.adapted.method.needs

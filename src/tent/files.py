@@ -3,8 +3,10 @@
 import hashlib
 import importlib.util
 import os
+import shutil
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +56,13 @@ def check_folder(path: Path) -> None:
         raise PermissionError(f"{path}: may not be written to")
 
 
+def check_space(path: Path, needed: int) -> None:
+    """Say so if a disk has less space than so many bytes."""
+    free = shutil.disk_usage(path).free
+    if free < needed:
+        raise OSError(f"{path}: {free / 1e6:,.1f} MB are free on its disk, and {needed / 1e6:,.1f} MB are needed")
+
+
 @contextmanager
 def lock(path: Path, busy: str) -> Iterator[None]:
     """Keep other processes out while the lock is held, or raise with this message; it ends with its process."""
@@ -81,7 +90,7 @@ def load_python_file(path: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # for dataclasses and pickles, which look their module up
     try:
-        with blame(path):
+        with blame(path, path):
             spec.loader.exec_module(module)
     except ImportError:
         del sys.modules[name]
@@ -90,12 +99,22 @@ def load_python_file(path: str) -> ModuleType:
 
 
 @contextmanager
-def blame(culprit: str) -> Iterator[None]:
-    """Turn whatever a user's code raises into an ImportError that names the code and the error."""
+def blame(culprit: str, path: str) -> Iterator[None]:
+    """Turn whatever a user's code raises into an ImportError that names the code, the error and its line."""
     try:
         yield
     except (Exception, SystemExit) as error:
-        raise ImportError(f"{culprit}: {type(error).__name__}: {error}") from error
+        raise ImportError(f"{culprit}: {describe_error(error, path)}") from error
+
+
+def describe_error(error: BaseException, path: str | None = None) -> str:
+    """Return an error in one line, with the last line of the user's file that it went through."""
+    file = Path(os.path.expanduser(path)).resolve() if path else None
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if file and Path(frame.filename).resolve() == file]
+    where = f" ({file.name}, line {lines[-1]})" if file and lines else ""
+    first = next(iter(str(error).strip().splitlines()), "")  # the rest is for those who read tracebacks
+    return f"{type(error).__name__}: {first}{where}"
 
 
 def _unused(path: Path) -> Path:

@@ -21,6 +21,15 @@ def pyplot() -> Any:
     return matplotlib.pyplot
 
 
+def has_matplotlib() -> bool:
+    """Tell whether pictures can be drawn."""
+    try:
+        pyplot()
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
 def check_picture(path: Path) -> None:
     """Say so if no picture can be drawn to this file."""
     check_file(path)

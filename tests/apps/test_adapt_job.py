@@ -1,20 +1,26 @@
 """A practitioner's run: everything that it writes, and everything that it refuses, as one line."""
 
 import csv
+import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 from command import tent
+from filelock import FileLock
 from PIL import Image
 from safetensors.torch import load_file
+
+from tent.apps.out_folder import OutFolder
 
 NETS = """
 import torch
@@ -26,14 +32,15 @@ def net(classes=4):
                          nn.Linear(8, classes))
 
 def slow():
+    import os
     import time
     class Slow(nn.Module):
         def __init__(self):
             super().__init__()
             self.net = net()
         def forward(self, x):
-            open('started', 'w').close()
-            time.sleep(0.2)
+            if os.path.exists('slowly'):
+                time.sleep(0.1)
             return self.net(x)
     return Slow()
 
@@ -46,6 +53,13 @@ def two():
 def unknown():
     return missing
 
+class Fails(nn.Module):
+    def forward(self, x):
+        return {"output": x}["logits"]
+
+def fails():
+    return nn.Sequential(nn.BatchNorm2d(3), Fails())
+
 class TwoHeads(nn.Module):
     shared = ("trunk",)
 
@@ -57,6 +71,10 @@ class TwoHeads(nn.Module):
     def forward(self, x, head="classes"):
         return getattr(self, head)(self.trunk(x).flatten(1))
 """
+
+
+def line(text: str) -> int:
+    return next(number for number, each in enumerate(NETS.splitlines(), 1) if text in each)
 
 
 METHOD = """
@@ -84,6 +102,13 @@ class Sharpen(tent.Method):
 class Answers(tent.Method):
     def answer(self, seen, state):
         return seen.output
+
+
+class Needy(Sharpen):
+    needs = {"source data"}
+
+    def prepare(self, state, batches):
+        state.tensors["shown"] = sum(seen.logits.new_tensor(float(len(seen.logits))) for seen in batches)
 """
 
 
@@ -109,13 +134,13 @@ def command(*arguments: str) -> list[str]:
 
 
 def done(folder: Path, *arguments: str) -> dict[str, object]:
-    ran = tent(folder, "adapt", *arguments)
+    ran = tent(folder, "adapt", *arguments, "--overwrite")
     assert ran.returncode == 0, ran.stderr
     return json.loads((folder / "adapted" / "summary.json").read_text())
 
 
 def test_online_with_labels_writes_everything(folder: Path) -> None:
-    summary = done(folder, "nets.py:net", "x.npy,y.npy", "--batch", "32", "--shuffle", "1")
+    summary = done(folder, "nets.py:net", "x.npy,y.npy", "--batch", "32", "--order", "shuffled", "--seed", "1")
     written = sorted(path.name for path in (folder / "adapted").iterdir())
     assert written == ["delta.safetensors", "predictions.csv", "summary.json", "summary.png"]
     with (folder / "adapted" / "predictions.csv").open() as file:
@@ -143,7 +168,7 @@ def test_a_folder_without_labels_offline_as_parquet(folder: Path) -> None:
 
     summary = done(folder, "nets.py:net", "photos", "--epochs", "2", "--batch", "3", "--table", "parquet")
     assert "error_after" not in summary
-    assert summary["protocol"]["order"].startswith("in the order stored")  # type: ignore[index]
+    assert summary["protocol"]["order"].startswith("by the number in their names")  # type: ignore[index]
     assert summary["protocol"]["when"].startswith("offline: 2 passes of learning")  # type: ignore[index]
     assert summary["updates"] == 4
     rows = pyarrow.parquet.read_table(folder / "adapted" / "predictions.parquet").to_pylist()
@@ -210,12 +235,31 @@ def test_a_run_goes_on_from_a_delta_and_is_baked(folder: Path) -> None:
     [
         (["nope", "x.npy"], "no model 'nope'"),
         (["nets.py:net", "gone.npy"], "gone.npy: no such file"),
-        (["nets.py:net", "nothing"], "no set is called 'nothing'"),
+        (["nets.py:net", "nothing"], "nothing: there is no such folder, and no set is called 'nothing'"),
+        (["nets.py:net", "/no/such/folder"], "/no/such/folder: there is no such folder"),
+        (["nets.py:net", "./nothing"], "./nothing: there is no such folder"),
+        (["nets.py:net", "photos/0.png"], "photos/0.png: is a file; name the folder that it is in"),
+        (["nets.py:fails", "x.npy"], f"3x16x16: KeyError: 'logits' (nets.py, line {line('logits')})"),
+        (["nets.py:net", "x.npy", "--device", "tpu"], "no device 'tpu' here; choose cpu"),
+        (["nets.py:net", "x.npy", "--precision", "half"], "precision must be one of float32, bfloat16, float16"),
+        (["nets.py:net", "x.npy", "--order", "time"], "npy x.npy: only image files have a time"),
+        (["nets.py:net", "x.npy", "--order", "up"], "no order 'up'"),
+        (["nets.py:net", "x.npy", "--size", "big"], "--size takes pixels such as 224"),
+        (["nets.py:net", "x.npy", "--mean", "1,2"], "--mean takes three numbers"),
+        (["nets.py:net", "x.npy", "--mean", "0.5"], "give both or neither"),
+        (["nets.py:net", "x.npy", "--like", "timm:nope"], "timm has no model 'nope'"),
+        (["nets.py:net", "x.npy", "--classes", "gone.txt"], "gone.txt: there is no such file of class names"),
+        (["nets.py:net", "photos", "--out", "photos"], "photos: is the folder of the images"),
+        (["nets.py:net", "x.npy", "--source-data", "photos"], "uses no source data"),
+        (["nets.py:net", "x.npy", "--method", "own.py:Needy"], "needs source data: pass --source-data"),
         (["nets.py:net", "empty"], "empty"),
         (["nets.py:net", "broken"], "0.png"),
         (["nets.py:two", "x.npy,y.npy"], "has 4 classes, but nets.py:two answers with 2"),
         (["nets.py:fixed", "x.npy"], "nets.py:fixed fails on an image of npy x.npy, 3x16x16: "),
-        (["nets.py:unknown", "x.npy"], "nets.py:unknown: NameError: name 'missing' is not defined"),
+        (
+            ["nets.py:unknown", "x.npy"],
+            f"NameError: name 'missing' is not defined (nets.py, line {line('return missing')})",
+        ),
         (["wrong.py:net", "x.npy"], "wrong.py: SyntaxError: "),
         (["nets.py:net", "x.npy", "--method", "wrong.py:Mine"], "wrong.py: SyntaxError: "),
         (["nets.py:net", "x.npy", "--method", "magic"], "no method 'magic'; there are bn, "),
@@ -255,7 +299,6 @@ def test_bad_input_is_one_line_and_writes_nothing(folder: Path, arguments: list[
 @pytest.mark.parametrize(
     ("lacking", "options", "message"),
     [
-        ("matplotlib", [], "plots need matplotlib: pip install 'tent-tta[bench]'"),
         ("pyarrow", ["--table", "parquet"], "Parquet needs pyarrow: pip install 'tent-tta[parquet]', or use csv"),
         ("onnx", ["--bake", "x.onnx"], "ONNX needs onnx: pip install 'tent-tta[export]', or use .pt2"),
         ("onnxscript", ["--bake", "x.onnx"], "ONNX needs onnxscript: pip install 'tent-tta[export]', or use .pt2"),
@@ -291,21 +334,158 @@ def test_a_folder_that_may_not_be_written_to(folder: Path, monkeypatch: pytest.M
 
 
 def test_model_and_images_go_to_the_best_device(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tent.apps.adapt.best_device", lambda: torch.device("meta"))  # which every machine has
+    monkeypatch.setattr("tent.environment.best_device", lambda: torch.device("meta"))  # which every machine has
     ran = tent(folder, "adapt", "nets.py:net", "x.npy")
     assert ran.returncode == 2
     assert "cannot be called on meta tensors" in ran.stderr  # it has no numbers, so that the first check ends there
 
 
-def test_a_killed_run_leaves_nothing_that_looks_whole(folder: Path) -> None:
+def test_a_killed_run_goes_on_to_the_same_bits(folder: Path) -> None:
+    words = ["nets.py:slow", "x.npy,y.npy", "--batch", "4", "--every", "0", "--order", "shuffled", "--seed", "3"]
+    (folder / "slowly").touch()
     process = subprocess.Popen(
-        command("nets.py:slow", "x.npy", "--batch", "4"), cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+        command(*words), cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     )
-    while not (folder / "started").exists():
-        assert process.poll() is None
-        time.sleep(0.05)
-    time.sleep(0.3)
+    while not enough(folder):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    assert not (folder / "adapted" / "summary.json").exists()
-    assert not (folder / "adapted" / "predictions.csv").exists()
+    (folder / "slowly").unlink()
+    left = {path.name for path in (folder / "adapted").iterdir()}
+    assert left <= {".lock", ".run"}  # nothing that looks whole
+    other = tent(folder, "adapt", *words, "--steps", "2")
+    assert other.returncode == 2
+    assert "holds an unfinished run of other settings (its steps was 1, not 2)" in other.stderr
+    again = tent(folder, "adapt", *words)
+    assert again.returncode == 0, again.stderr
+    assert re.search(r"^continuing after \d+ of \d+ batches$", again.stderr, re.MULTILINE)
+    straight = tent(folder, "adapt", *words, "--out", "straight")
+    assert "continuing" not in straight.stderr
+    names = {path.name for path in (folder / "adapted").iterdir()}
+    assert names == {path.name for path in (folder / "straight").iterdir()}
+    assert ".run" not in names
+    check_alike(folder)
+
+
+def check_alike(folder: Path) -> None:
+    for name in ("predictions.csv", "delta.safetensors", "summary.json"):
+        assert (folder / "adapted" / name).read_bytes() == (folder / "straight" / name).read_bytes()
+
+
+@pytest.mark.parametrize("after", [2, 5])  # in the first of two passes of learning, and while it answers
+def test_a_run_that_was_stopped_goes_on_in_any_pass(folder: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    (folder / "photos" / "2.png").write_bytes(b"not a picture")
+    words = ["nets.py:net", "photos", "--epochs", "1", "--batch", "1", "--order", "shuffled", "--every", "0"]
+    save = OutFolder.save
+
+    def stop(self: OutFolder, adapted: object, done: int, *rest: object) -> None:
+        save(self, adapted, done, *rest)  # type: ignore[arg-type]
+        if done == after:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(OutFolder, "save", stop)
+    assert tent(folder, "adapt", *words).returncode == 130
+    monkeypatch.setattr(OutFolder, "save", save)
+    again = tent(folder, "adapt", *words)
+    assert f"continuing after {after} of 12 batches" in again.stderr
+    assert tent(folder, "adapt", *words, "--out", "straight").returncode == 0
+    check_alike(folder)
+    summary = json.loads((folder / "adapted" / "summary.json").read_text())
+    assert list(summary["unreadable"]) == ["2.png"]
+    assert (summary["images"], summary["updates"]) == (5, 5)
+
+
+def enough(folder: Path) -> bool:
+    """Tell whether a few batches are done, but not all."""
+    return any(int(path.stem.removeprefix("state-")) >= 3 for path in (folder / "adapted" / ".run").glob("state-*"))
+
+
+def test_a_folder_holds_one_run(folder: Path) -> None:
+    words = ["nets.py:net", "x.npy", "--batch", "35"]
+    done(folder, *words)
+    first = (folder / "adapted" / "summary.json").read_bytes()
+    again = tent(folder, "adapt", *words)
+    assert again.returncode == 0
+    assert "this run has ended before" in again.stderr
+    other = tent(folder, "adapt", "nets.py:net", "x.npy", "--batch", "14")
+    assert other.returncode == 2
+    assert "adapted: holds a run of other settings (its batch was 35, not 14); choose another --out" in other.stderr
+    assert (folder / "adapted" / "summary.json").read_bytes() == first
+    (folder / "adapted" / "mine.txt").write_text("notes")
+    (folder / "adapted" / ".summary.json.x.making").write_text("left by a kill")
+    done(folder, "nets.py:net", "x.npy", "--batch", "14", "--table", "parquet")
+    names = sorted(path.name for path in (folder / "adapted").iterdir())
+    assert names == ["delta.safetensors", "mine.txt", "predictions.parquet", "summary.json", "summary.png"]
+
+
+def test_the_data_or_the_code_of_a_run_may_not_change(folder: Path) -> None:
+    done(folder, "nets.py:net", "x.npy")
+    (folder / "nets.py").write_text(NETS + "\n# changed\n")
+    assert "its code was " in tent(folder, "adapt", "nets.py:net", "x.npy").stderr
+    (folder / "nets.py").write_text(NETS)
+    np.save(folder / "x.npy", 255 - np.load(folder / "x.npy"))
+    assert "its contents was " in tent(folder, "adapt", "nets.py:net", "x.npy").stderr
+
+
+def test_files_of_unknown_origin_are_not_replaced(folder: Path) -> None:
+    (folder / "adapted").mkdir()
+    (folder / "adapted" / "predictions.csv").write_text("mine")
+    ran = tent(folder, "adapt", "nets.py:net", "x.npy")
+    assert ran.returncode == 2
+    assert "adapted/predictions.csv: belongs to no run that is known" in ran.stderr
+    assert [path.name for path in (folder / "adapted").iterdir()] == ["predictions.csv"]
+
+
+def test_two_runs_in_one_folder_are_refused(folder: Path) -> None:
+    (folder / "adapted").mkdir()
+    with FileLock(folder / "adapted" / ".lock"):
+        ran = tent(folder, "adapt", "nets.py:net", "x.npy")
+    assert ran.returncode == 2
+    assert ran.stderr.endswith("tent: adapted: another run is under way in it; choose another --out\n")
+
+
+@pytest.mark.parametrize("at", ["predictions.csv", "delta.safetensors", "summary.png", "summary.json", "progress.npz"])
+def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    fsync = os.fsync
+
+    def full(handle: int) -> None:
+        if at in os.readlink(f"/proc/self/fd/{handle}"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", full)
+    words = ["nets.py:net", "x.npy", "--batch", "35", "--every", "0"]
+    ran = tent(folder, "adapt", *words)
+    assert ran.returncode == 2
+    assert "tent: adapted: No space left on device; make room there" in ran.stderr
+    assert not [path for path in (folder / "adapted").rglob("*") if at in path.name]
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert tent(folder, "adapt", *words).returncode == 0
+    assert not (folder / "adapted" / ".run").exists()
+
+
+def test_a_disk_with_too_little_space_is_refused_before_the_work(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=1000))
+    ran = tent(folder, "adapt", "nets.py:net", "x.npy")
+    assert ran.returncode == 2
+    assert re.search(r"tent: adapted: 0.0 MB are free on its disk, and 1.1 MB are needed", ran.stderr)
+    assert not (folder / "adapted").exists()
+
+
+def test_without_matplotlib_all_but_the_picture_is_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    ran = tent(folder, "adapt", "nets.py:net", "x.npy,y.npy", "--mean", "0", "--std", "1")
+    assert ran.returncode == 0
+    assert ran.stderr == "warning: no picture is drawn: plots need matplotlib: pip install 'tent-tta[bench]'\n"
+    written = sorted(path.name for path in (folder / "adapted").iterdir())
+    assert written == ["delta.safetensors", "predictions.csv", "summary.json"]
+
+
+def test_source_data_is_shown_to_a_method_that_needs_it(folder: Path) -> None:
+    words = ["--method", "own.py:Needy", "--source-data", "photos", "--source-images", "5", "--batch", "35"]
+    summary = done(folder, "nets.py:net", "x.npy", *words)
+    assert summary["protocol"]["source data"] == "5 of photos"  # type: ignore[index]
+    assert load_file(folder / "adapted" / "delta.safetensors")["prepared:shown"] == 5

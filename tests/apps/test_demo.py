@@ -14,6 +14,8 @@ from tent.apps.demo import CALL, FIVE, LR, Demo, corruption_types, demo
 from tent.apps.poster import draw_poster
 from tent.data.corruptions import BENCHMARK
 from tent.data.sample import sample
+from tent.data.sets.arrays import ArrayImages
+from tent.data.sets.images import Images
 
 
 def plain(batches, what, count):  # type: ignore[no-untyped-def]
@@ -91,11 +93,30 @@ def test_the_command_says_so_before_the_work(tmp_path: Path, out: str, message: 
     assert len(ran.stderr.splitlines()) == 1
 
 
-def test_without_matplotlib_the_command_does_not_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_the_table_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("tent.apps.demo.demo", lambda *arguments: pytest.fail("it began"))
-    ran = tent(tmp_path, "demo")
-    assert (ran.returncode, ran.stderr) == (2, "tent: plots need matplotlib: pip install 'tent-tta[bench]'\n")
+    monkeypatch.setattr("tent.apps.demo.sample", lambda: few(sample()))
+    ran = tent(tmp_path, "demo", "--device", "cpu", "--precision", "bfloat16")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == "warning: no picture is drawn: plots need matplotlib: pip install 'tent-tta[bench]'\n"
+    assert "jpeg compression" in ran.stdout
+    assert "bfloat16" in ran.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def few(images: Images) -> Images:
+    return ArrayImages("a few", np.asarray(images.fetch(np.arange(40))), images.labels[:40], 10, images.class_names)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [("--device", "no device 'tpu' here; choose cpu"), ("--precision", "precision must be one of")],
+)
+def test_what_the_machine_has_not_is_one_line(tmp_path: Path, option: str, message: str) -> None:
+    ran = tent(tmp_path, "demo", option, "tpu")
+    assert ran.returncode == 2
+    assert ran.stderr.startswith(f"tent: {message}")
+    assert len(ran.stderr.splitlines()) == 1
 
 
 def test_the_five_are_of_the_fifteen() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from command import tent
 
+from tent import __version__ as version
+
 FACTORY = """
 from torch import nn
 
@@ -63,12 +65,14 @@ def test_doctor_reads_a_factory(folder: Path) -> None:
         (["gone.py:net"], "gone.py: there is no such file"),
         (["nets.py:other"], "has no function 'other'"),
         (["nets.py:number"], "returned a int, not a torch.nn.Module"),
-        (["nets.py:unknown"], "nets.py:unknown: NameError: name 'missing' is not defined"),
+        (["nets.py:unknown"], "nets.py:unknown: NameError: name 'missing' is not defined (nets.py, line 11)"),
         (["nets.py:library"], "nets.py:library: ModuleNotFoundError: No module named 'no_such_library'"),
         (["nets.py:end"], "nets.py:end: SystemExit: 0"),
         (["broken.py:net"], "broken.py: NameError: name 'torhc' is not defined"),
         (["script.py:net"], "script.py: SystemExit: usage: script"),
         (["~no_such_user/nets.py:net"], "nets.py: there is no such file"),
+        (["nets.py:net", "--device", "cuda:99"], "no device 'cuda:99' here; choose cpu"),
+        (["nets.py:net", "--input", "8,3,8,8", "--precision", "half"], "precision must be one of float32"),
         (["nets.py:net", "--input", "a,b"], "--input takes a shape such as 8,3,224,224"),
         (["nets.py:net", "--weights", "gone.pt"], "gone.pt: there is no such file of weights"),
         (["nets.py:net", "--weights", "bad.safetensors"], "bad.safetensors: not a whole file of weights"),
@@ -103,7 +107,14 @@ def test_brackets_in_a_title_are_shown(capsys: pytest.CaptureFixture[str]) -> No
 
     numbers = {"entropy_before": 1.0, "entropy_after": 0.5, "changed": 0.1, "images": 4, "updates": 1, "skipped": 0}
     counts = {"histogram_before": {"cat [a]": 4}, "histogram_after": {"cat [a]": 4}}
-    print_summary({**numbers, **counts, "protocol": {"data": "the first 4 of [x: 8 images]"}}, Path("out"))
+    words = {"model": "nets.py:[net]", "data": "the first 4 of [x: 8 images; as is]", "preprocessing": "as is (given)"}
+    words |= {"method": "Tent()", "statistics": "Batch()"}
+    print_summary({**numbers, **counts, "unreadable": {"[b].png": "why"}, "protocol": words}, Path("out[1]"))
     shown = " ".join(capsys.readouterr().out.split())
-    assert "[x: 8 images]" in shown
-    assert "cat [a]" in shown
+    for text in ("nets.py:[net]", "[x: 8 images]", "cat [a]", "as is (given)", "1 images that cannot", "out[1]"):
+        assert text in shown
+
+
+def test_version(tmp_path: Path) -> None:
+    ran = subprocess.run([sys.executable, "-m", "tent", "--version"], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, f"tent {version}\n", "")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import tent
-from tent.cli.choices import parse_method, parse_stats
+from tent.cli.choices import parse_method, parse_size, parse_stats, parse_three, track
 
 OWN = """
 import tent
@@ -75,3 +75,30 @@ def test_what_a_method_of_the_library_does_not_take(word: str, message: str) -> 
 def test_statistics_by_name() -> None:
     assert parse_stats(None) is None
     assert parse_stats("prior:8") == tent.norm.Prior(8)
+
+
+def test_sizes_and_numbers_of_channels() -> None:
+    assert parse_size("--size", None) is None
+    assert parse_size("--size", "224") == 224
+    assert parse_size("--size", "224x320") == (224, 320)
+    assert parse_three("--mean", None) is None
+    assert parse_three("--mean", "0.5") == (0.5, 0.5, 0.5)
+    assert parse_three("--mean", "1,2,3.5") == (1, 2, 3.5)
+    for text in ("0", "x", "2x", "-3", "1,2"):
+        with pytest.raises(ValueError, match="--size takes pixels"):
+            parse_size("--size", text)
+    for text in ("1,2", "red", ""):
+        with pytest.raises(ValueError, match="--mean takes three numbers"):
+            parse_three("--mean", text)
+
+
+def test_progress_in_a_log_is_a_line_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    times = iter(range(0, 1000, 20))
+    monkeypatch.setattr("tent.cli.choices.monotonic", lambda: float(next(times)))
+    assert list(track(range(6), "adapting", 6)) == list(range(6))  # type: ignore[arg-type]
+    said = capsys.readouterr().err.splitlines()
+    assert said == [
+        f"adapting: {n} of 6 batches, about {left} left" for n, left in ((2, "1 min 20 s"), (4, "40 s"), (6, "0 s"))
+    ]

@@ -252,3 +252,16 @@ def test_the_caller_may_write_to_a_batch():
 def test_a_batch_goes_to_a_device_without_its_labels() -> None:
     batch = Batch({"x": torch.zeros(2)}, torch.zeros(2), "noise").to(torch.device("meta"))
     assert (batch.inputs["x"].device.type, batch.labels.device.type, batch.domain) == ("meta", "cpu", "noise")
+
+
+@pytest.mark.parametrize("batches", range(5))
+def test_what_follows_after_some_batches(batches):
+    stream = Stream(numbered(10), 3, Shuffled(1))
+    assert seen(stream.after(batches)) == seen(stream)[batches:]
+
+
+@pytest.mark.parametrize(("n", "sizes"), [(9, [4, 5]), (10, [4, 4, 2]), (8, [4, 4]), (1, [1])])
+def test_a_short_last_batch_joins_the_one_before(n, sizes):
+    stream = Stream(numbered(n), 4, Stored())
+    assert [len(batch) for batch in seen(stream.join_tail(2))] == sizes
+    assert labels(stream.join_tail(2)) == labels(stream)

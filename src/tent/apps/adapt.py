@@ -1,31 +1,37 @@
 """A practitioner's job: a model, data and choices in, a folder of results out."""
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+import errno
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
+from torch import nn
 
+from tent import norm
 from tent.adapted import Adapted, adapt
-from tent.apps.export_file import export_baked, export_format
-from tent.apps.record import Record, check_format
-from tent.apps.run_plot import draw_run
-from tent.data import Stream, load
-from tent.data.order import Order, Stored
-from tent.data.sets.images import Images
-from tent.data.stream import Batch
-from tent.engine.structures import call_inputs, find_logits
-from tent.environment import best_device
-from tent.evaluate import Track, evaluate, model_device, protocol
-from tent.files import atomic_write, check_folder
+from tent.apps.adapt_run import Notices, Run, count_classes
+from tent.apps.export_file import export_format
+from tent.apps.out_folder import OutFolder
+from tent.apps.record import check_format
+from tent.apps.run_data import DataChoice, load_source_images
+from tent.apps.run_settings import describe_settings
+from tent.data import Stream
+from tent.data.order import Shuffled
+from tent.environment import choose_device
+from tent.evaluate import Track, model_device
+from tent.files import check_folder, check_space
 from tent.method import Answers, Method
-from tent.methods import Source, with_pixels
+from tent.methods import with_pixels
 from tent.models import zoo
 from tent.models.entry import Entry
+from tent.models.libraries import load_preprocess
+from tent.models.own_preprocess import ASSUMED, PreprocessChoice
 from tent.norm import Stats
 from tent.plotting import pyplot
+
+SOURCE_BATCH = 64  # at least, of source images: a few at a time would say little of a batch norm's statistics
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 @dataclass(frozen=True)
@@ -33,112 +39,139 @@ class Job:
     """What is adapted to what, and how; checked before anything is loaded."""
 
     model: str
-    data: str
+    data: DataChoice
     method: Method
     out: Path
-    stats: Stats | None = None  # None: the method's own
+    stats: Stats | None = None  # None: the method's own, or what suits small batches
     epochs: int = 0  # 0: online
     episodic: bool = False
     steps: int = 1
     lr: float | None = None
     batch: int | None = None  # None: 128, or 1 where every image is for itself
-    order: Order = Stored()  # noqa: RUF009 (frozen)
-    limit: int | None = None
-    options: Mapping[str, Any] | None = None  # what the set needs besides: corruption, severity
     weights: Path | None = None
     delta: Path | None = None
     bake: Path | None = None
     table: str = "csv"
+    preprocess: PreprocessChoice = PreprocessChoice()  # noqa: RUF009 (frozen)
+    like: str | None = None  # a library's model whose preprocessing is taken
+    device: str | None = None  # None: the best there is
+    precision: str = "float32"
+    overwrite: bool = False
+    source_data: str | None = None
+    source_images: int = 2000
+    every: float = 30.0  # seconds between checkpoints
 
     def __post_init__(self) -> None:
         if self.epochs and self.episodic:
             raise ValueError("epochs and episodic exclude each other: learn from all images first, or from each alone")
         check_format(self.table)
         check_folder(self.out)
-        pyplot()  # which the run ends with
+        choose_device(self.device)
+        if self.out.resolve() == Path(self.data.name).expanduser().resolve():
+            raise ValueError(f"{self.out}: is the folder of the images; choose another --out")
         if self.bake:
             export_format(self.bake)
         if self.bake and type(self.method).answer is not Method.answer:
             raise ValueError(f"{self.method!r} answers by itself, which no baked model can")
+        needs = "source data" in self.method.needs
+        if needs and not (self.source_data or self.delta):
+            raise ValueError(f"{self.method!r} needs source data: pass --source-data FOLDER_OR_SET of training images")
+        if self.source_data and not needs:
+            raise ValueError(f"{self.method!r} uses no source data; leave out --source-data {self.source_data}")
 
-    def run(self, track: Track) -> dict[str, Any]:
-        """Adapt, write everything, the summary last, and return it: a folder with a summary is whole."""
+    @property
+    def batch_size(self) -> int:
+        """Images a batch."""
+        return self.batch or (1 if self.episodic else 128)
+
+    def run(self, track: Track, say: Callable[[str], None] = lambda line: None) -> dict[str, Any]:
+        """Adapt, write everything, the summary last, and return it: a folder with a summary is whole.
+
+        Args:
+            say: is told, one line each, what a user should know of the run.
+        """
+        folder = OutFolder(self.out, self.every)
+        try:
+            with folder.hold():
+                return self._run_in(folder, track, Notices(say))
+        except OSError as error:
+            if error.errno not in NO_SPACE:
+                raise
+            remedy = "make room there, and run the same command again: it continues"
+            raise OSError(f"{self.out}: {error.strerror}; {remedy}") from error
+
+    def _run_in(self, folder: OutFolder, track: Track, notices: Notices) -> dict[str, Any]:
+        entry, images = self._load_model(notices), self.data.open()
+        classes = count_classes(entry, images, self.model)
+        entry = self.data.name_classes(entry, images, classes)
+        self.data.match_labels(images, entry, classes)
+        stream = self.data.stream(images, entry, self.batch_size)
+        adapted = self._adapt(entry, stream, notices)
+        check_space(self.out, stream.total * 200 + 8 * sum(p.nbytes for p in adapted.parameters()) + (1 << 20))
+        settings = describe_settings(self, entry, stream, adapted)
+        summary, left = folder.begin(settings, self.overwrite)
+        if summary is not None:
+            notices.say(f"{self.out}: this run has ended before, and this is its summary; --overwrite runs it again")
+            return summary
+        run = Run(self, entry, images, stream, adapted, settings, notices)
+        if left is None and self.source_data:
+            self._prepare(adapted, entry, track)
+        run.answer(folder, track, left)
+        return run.write(folder)
+
+    def _load_model(self, notices: Notices) -> Entry:
         entry = zoo.load(self.model, self.weights)
-        entry.model.to(best_device())
-        stream, adapted = self.stream(entry), self.adapted(entry)
-        when: dict[str, Any] = {"offline": True, "epochs": self.epochs} if self.epochs else {}
-        record = record_run(entry, adapted, stream, track, when)
-        counts = {"updates": adapted.updates, "skipped": adapted.skipped}
-        words = {"model": entry.name, "weights": entry.weights, **protocol(adapted, stream, **when)}
-        summary = {**record.summary(), **counts, "protocol": words}
-        self.out.mkdir(parents=True, exist_ok=True)
-        (self.out / "summary.json").unlink(missing_ok=True)  # an earlier one would vouch for files of this run
-        record.write(stream, self.out / f"predictions.{self.table}")
-        adapted.delta().save(self.out / "delta.safetensors")
-        draw_run(record, f"{entry.name} on {stream.name}: {words['method']}", self.out / "summary.png")
-        if self.bake:
-            export_baked(adapted, stream, self.bake)
-        with atomic_write(self.out / "summary.json") as partial:
-            partial.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-        return summary
+        own, origin = entry.preprocess, entry.preprocess_origin
+        if self.like:
+            own, origin = load_preprocess(self.like), f"like {self.like}"
+        own, origin = self.preprocess.apply(own, origin)
+        if origin == ASSUMED:
+            options = "--size, --crop, --mean and --std, or --like timm:NAME"
+            notices.add(f"preprocessing is not known and assumed: {own.words}; give {options}")
+        try:
+            pyplot()
+        except ModuleNotFoundError as missing:
+            notices.add(f"no picture is drawn: {missing}")
+        entry.model.to(choose_device(self.device))
+        return replace(entry, preprocess=own, preprocess_origin=origin)
 
-    def stream(self, entry: Entry) -> Stream:
-        """Return the batches, prepared as the model wants them."""
-        size = self.batch or (1 if self.episodic else 128)
-        stream = Stream(load_images(self.data, dict(self.options or {})), size, self.order, entry.preprocess)
-        return stream.first(min(self.limit, stream.total)) if self.limit else stream
-
-    def adapted(self, entry: Entry) -> Adapted:
+    def _adapt(self, entry: Entry, stream: Stream, notices: Notices) -> Adapted:
         """Return the model under adaptation, from the delta if one is given."""
         answers: Answers | None = "after" if self.episodic and self.steps == 1 else None  # the method's own
         adapted = adapt(
             entry.model,
             with_pixels(self.method, entry.preprocess.mean, entry.preprocess.std),
-            stats=self.stats,
+            stats=self._choose_stats(entry, min(self.batch_size, stream.total), notices),
             lr=self.lr,
             steps=self.steps,
             episodic=self.episodic,
             answers=answers,
+            precision=self.precision,  # type: ignore[arg-type]  # which says what there is
         )
         if self.delta:
             adapted.load_delta(self.delta)
         return adapted
 
+    def _choose_stats(self, entry: Entry, size: int, notices: Notices) -> Stats | None:
+        """Return what suits the number of images a batch, where the user leaves it to the method."""
+        wanted = self.method.stats if self.stats is None else self.stats
+        suited = norm.for_batch_size(size)
+        if wanted != norm.Batch() or suited == wanted or not _has_batch_norm(entry.model):
+            return self.stats
+        few = f"batches of {size} are small for a batch norm's statistics"
+        if self.stats is None:
+            notices.add(f"{few}: {suited!r} is used instead of {wanted!r}; --stats chooses")
+            return suited
+        notices.add(f"{few}, which --stats batch asks for; leave it out for {suited!r}")
+        return self.stats
 
-def record_run(entry: Entry, adapted: Adapted, stream: Stream, track: Track, when: Mapping[str, Any]) -> Record:
-    """Run a stream through the adapted model, and note beside its answers what the source says of each batch."""
-    source, record = adapt(entry.model, Source()), Record(tuple(entry.class_names or ()))
-    _check_fit(entry, stream)
-
-    def note(batch: Batch, output: Any) -> None:
-        inputs = call_inputs(batch.inputs)
-        record.add(_answer(source, batch), find_logits(output, inputs), batch.labels)
-
-    evaluate(adapted, stream, track=track, on_batch=note, **when)
-    return record
-
-
-def _check_fit(entry: Entry, stream: Stream) -> None:
-    """Say so if a model cannot answer on one image of the stream, before it learns from any."""
-    batch = next(iter(stream.first(1))).to(model_device(entry.model))
-    try:
-        classes = _answer(adapt(entry.model, Source(), lean=False), batch).shape[1]  # torch's own words for what fails
-    except RuntimeError as error:
-        shape, reason = "x".join(map(str, batch.inputs.shape[1:])), str(error).partition("\n")[0]
-        raise ValueError(f"{entry.name} fails on an image of {stream.name}, {shape}: {reason}") from error
-    if stream.classes is not None and stream.classes > classes:
-        raise ValueError(f"{stream.name} has {stream.classes} classes, but {entry.name} answers with {classes}")
+    def _prepare(self, adapted: Adapted, entry: Entry, track: Track) -> None:
+        """Show the method images of the source."""
+        images, device = load_source_images(str(self.source_data)), model_device(entry.model)
+        stream = Stream(images, max(self.batch_size, SOURCE_BATCH), Shuffled(self.data.seed), entry.preprocess)
+        stream = stream.first(min(self.source_images, stream.total))
+        adapted.prepare(batch.to(device) for batch in track(stream, "preparing", len(stream)))
 
 
-def _answer(source: Adapted, batch: Batch) -> Tensor:
-    inputs = call_inputs(batch.inputs)
-    return find_logits(source(*inputs[0], **inputs[1]), inputs)
-
-
-def load_images(data: str, options: dict[str, Any]) -> Images:
-    """Return the images of a folder, of .npy files, or of a set's name."""
-    if Path(data).is_dir():
-        return load(f"folder:{data}", **options)
-    if data.split(",")[0].endswith(".npy"):
-        return load(f"npy:{data}", **options)
-    return load(data, **options)
+def _has_batch_norm(model: nn.Module) -> bool:
+    return any(isinstance(layer, nn.modules.batchnorm._BatchNorm) for layer in model.modules())

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -65,9 +66,16 @@ class Demo:
         return [float(error) for error in errors.mean(0)]
 
 
-def demo(track: Track, seed: int = 0, types: Sequence[str] = FIVE) -> Demo:
+def demo(
+    track: Track,
+    seed: int = 0,
+    types: Sequence[str] = FIVE,
+    device: torch.device = torch.device("cpu"),  # noqa: B008 (it is a name)
+    precision: str = "float32",
+) -> Demo:
     """Corrupt the sample, and run the shipped model on it online, reset between types, in one order for all methods."""
     entry, clean, streams = zoo.load(MODEL), sample(), []
+    entry.model.to(device)
     found = Demo(types, tuple(clean.class_names or ()))
     for kind in types:
         images = corrupt_sample(kind, seed)
@@ -76,9 +84,11 @@ def demo(track: Track, seed: int = 0, types: Sequence[str] = FIVE) -> Demo:
     found.protocol = (
         f"R-26, {clean.name} ({len(clean):,} images), severity {SEVERITY}, batches of {BATCH} "
         f"{streams[0].order_words}, online, reset between types, answers before the update; Tent is {CALL}: Adam {LR:g}"
+        + ("" if precision == "float32" else f", {precision}")
     )
     for name, method in METHODS.items():
-        adapted, note, titled = adapt(entry.model, method, lr=LR), partial(found.note, name), _with_title(track, name)
+        adapted = adapt(entry.model, method, lr=LR, precision=precision)  # type: ignore[arg-type]
+        note, titled = partial(found.note, name), _with_title(track, name)
         found.evaluations[name] = evaluate(
             adapted, Stream.sequence(streams), Classification(10), reset="domain", on_batch=note, track=titled
         )

@@ -1,16 +1,16 @@
 """The record of a run: what the source and the adapted model said of every image, and the table of it on disk."""
 
 import csv
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tent.data.stream import Stream
 from tent.files import atomic_write
 from tent.losses import confidence, entropy
 
@@ -87,29 +87,51 @@ class Record:
         counts = np.bincount(np.concatenate(predictions.classes), minlength=len(self.class_names))
         return dict(zip(self.class_names, counts.tolist(), strict=True))
 
-    def write(self, stream: Stream, path: Path) -> None:
-        """Write every image's answer, in the stream's order; the ending of the file's name chooses the format."""
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all of it as arrays, to be kept on disk."""
+        if not self.after.classes:
+            return {}
+        kept = {"sizes": np.array([len(batch) for batch in self.after.classes]), "names": np.array(self.class_names)}
+        for part, own in (("before", self.before), ("after", self.after)):
+            kept |= {f"{part}_{name}": np.concatenate(batches) for name, batches in vars(own).items()}
+        return kept | ({"labels": np.concatenate(self.labels)} if self.labels else {})
+
+    @staticmethod
+    def restore(kept: Mapping[str, NDArray[Any]]) -> "Record":
+        """Return the record that these arrays are of."""
+        if "sizes" not in kept:
+            return Record(())
+        ends = np.cumsum(kept["sizes"])[:-1]
+
+        def read(part: str) -> Predictions:
+            return Predictions(*(np.split(kept[f"{part}_{each.name}"], ends) for each in fields(Predictions)))
+
+        labels = np.split(kept["labels"], ends) if "labels" in kept else []
+        return Record(tuple(kept["names"].tolist()), read("before"), read("after"), labels)
+
+    def write(self, files: Sequence[str], path: Path) -> None:
+        """Write every image's answer beside its file; the ending of the table's name chooses the format."""
         if path.suffix == ".parquet":
-            return self._write_parquet(stream, path)
+            return self._write_parquet(files, path)
         with atomic_write(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(COLUMNS)
-            writer.writerows(self._rows(stream))
+            writer.writerows(self._rows(files))
 
-    def _rows(self, stream: Stream) -> Iterator[tuple[object, ...]]:
+    def _rows(self, files: Sequence[str]) -> Iterator[tuple[object, ...]]:
         after, before = self.after, np.concatenate(self.before.classes)
         classes, sure, spread = (np.concatenate(part) for part in (after.classes, after.confidences, after.entropies))
         labels = np.concatenate(self.labels) if self.labels else None
-        for i, answer in enumerate(classes.tolist()):
+        for i, (file, answer) in enumerate(zip(files, classes.tolist(), strict=True)):
             label = "" if labels is None else int(labels[i])
             name = self.class_names[answer]
-            yield stream.where(i), answer, name, f"{sure[i]:.6f}", f"{spread[i]:.6f}", int(before[i]), label
+            yield file, answer, name, f"{sure[i]:.6f}", f"{spread[i]:.6f}", int(before[i]), label
 
-    def _write_parquet(self, stream: Stream, path: Path) -> None:
+    def _write_parquet(self, files: Sequence[str], path: Path) -> None:
         import pyarrow
         import pyarrow.parquet
 
-        columns = dict(zip(COLUMNS, map(list, zip(*self._rows(stream), strict=True)), strict=True))
+        columns = dict(zip(COLUMNS, map(list, zip(*self._rows(files), strict=True)), strict=True))
         for name in ("confidence", "entropy"):
             columns[name] = [float(value) for value in columns[name]]
         if not self.labels:

@@ -8,42 +8,84 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tent.cli.choices import METHOD, MODEL, parse_method, parse_stats, track
+from tent.cli import choices
+from tent.cli.choices import DEVICE, METHOD, MODEL, PRECISION, parse_method, parse_size, parse_stats, parse_three, track
 
 DATA = "A folder of images, IMAGES.npy[,LABELS.npy], or a set that `tent data` lists."
-STATS = "source, batch, blend:W, prior:N or running:M; the method's own if not given."
+STATS = "source, batch, blend:W, prior:N or running:M; the method's own, or what suits small batches, if not given."
 EPOCHS = "Offline: learn from so many passes first, then answer. 0: online."
 WEIGHTS = "Weights in place of the model's own: safetensors, or a state_dict."
+ORDER = "stored, shuffled or time; not given: frames by number, other files shuffled, arrays and sets as stored."
+CLASSES = "What the model's outputs are called: a file of one name a line, or JSON; or `sorted`: as the folders sort."
+LIKE = "Prepare images as for timm:NAME, torchvision:NAME or hf:NAME."
+SOURCE = "Images like those of the training, for methods that need some: a folder or a set."
+PANELS = ("Images", "Method", "Preprocessing", "Results")
+
+
+def _option(panel: int, help: str, **more: Any) -> Any:
+    return typer.Option(help=help, rich_help_panel=PANELS[panel], **more)
+
+
+def _switch(panel: int, name: str, help: str) -> Any:
+    return typer.Option(name, help=help, rich_help_panel=PANELS[panel])
 
 
 def adapt(
     model: Annotated[str, typer.Argument(help=MODEL)],
     data: Annotated[str, typer.Argument(help=DATA)],
-    out: Annotated[Path, typer.Option(help="Folder that the results are written to.")] = Path("adapted"),
-    method: Annotated[str, typer.Option(help=METHOD)] = "tent",
-    stats: Annotated[str | None, typer.Option(help=STATS)] = None,
-    epochs: Annotated[int, typer.Option(help=EPOCHS, min=0)] = 0,
-    episodic: Annotated[bool, typer.Option("--episodic", help="Every image for itself; with --steps.")] = False,
-    steps: Annotated[int, typer.Option(help="Updates on each batch.", min=1)] = 1,
-    lr: Annotated[float | None, typer.Option(help="Learning rate; the method's own if not given.")] = None,
-    batch: Annotated[int | None, typer.Option(help="Images a batch: 128, or 1 with --episodic.", min=1)] = None,
-    shuffle: Annotated[int | None, typer.Option(help="Seed to shuffle by; as stored if not given.", min=0)] = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many images.", min=1)] = None,
-    corruption: Annotated[str | None, typer.Option(help="Type, for a set such as cifar10-c.")] = None,
-    severity: Annotated[int | None, typer.Option(help="Severity, 1 to 5, for a set such as cifar10-c.")] = None,
-    weights: Annotated[Path | None, typer.Option(help=WEIGHTS)] = None,
-    delta: Annotated[Path | None, typer.Option(help="A saved delta to start from.")] = None,
-    bake: Annotated[Path | None, typer.Option(help="Export the baked model: .pt2 (torch.export) or .onnx.")] = None,
-    table: Annotated[str, typer.Option(help="Format of the predictions: csv or parquet.")] = "csv",
+    order: Annotated[str | None, _option(0, ORDER)] = None,
+    seed: Annotated[int, _option(0, "Seed to shuffle by.", min=0)] = 0,
+    batch: Annotated[int | None, _option(0, "Images a batch: 128, or 1 with --episodic.", min=1)] = None,
+    limit: Annotated[int | None, _option(0, "Only the first so many images.", min=1)] = None,
+    classes: Annotated[str | None, _option(0, CLASSES)] = None,
+    unlabelled: Annotated[bool, _switch(0, "--unlabelled", "Take no labels from folders or files.")] = False,
+    strict: Annotated[bool, _switch(0, "--strict", "Stop at an image that cannot be read; left out if not.")] = False,
+    corruption: Annotated[str | None, _option(0, "Type, for a set such as cifar10-c.")] = None,
+    severity: Annotated[int | None, _option(0, "Severity, 1 to 5, for a set such as cifar10-c.")] = None,
+    method: Annotated[str, _option(1, METHOD)] = "tent",
+    stats: Annotated[str | None, _option(1, STATS)] = None,
+    epochs: Annotated[int, _option(1, EPOCHS, min=0)] = 0,
+    episodic: Annotated[bool, _switch(1, "--episodic", "Every image for itself; with --steps.")] = False,
+    steps: Annotated[int, _option(1, "Updates on each batch.", min=1)] = 1,
+    lr: Annotated[float | None, _option(1, "Learning rate; the method's own if not given.")] = None,
+    weights: Annotated[Path | None, _option(1, WEIGHTS)] = None,
+    delta: Annotated[Path | None, _option(1, "A saved delta to start from.")] = None,
+    source_data: Annotated[str | None, _option(1, SOURCE)] = None,
+    source_images: Annotated[int, _option(1, "How many of them are shown to the method.", min=1)] = 2000,
+    device: Annotated[str | None, _option(1, DEVICE)] = None,
+    precision: Annotated[str, _option(1, PRECISION)] = "float32",
+    size: Annotated[str | None, _option(2, "Shorter side in pixels, or HEIGHTxWIDTH exactly.")] = None,
+    crop: Annotated[str | None, _option(2, "Centre that is kept: a side, or HEIGHTxWIDTH.")] = None,
+    mean: Annotated[str | None, _option(2, "Of each channel, on a scale of 0 to 1: 0.485,0.456,0.406.")] = None,
+    std: Annotated[str | None, _option(2, "Deviation of each channel: 0.229,0.224,0.225.")] = None,
+    interpolation: Annotated[str | None, _option(2, "bilinear, bicubic, nearest, lanczos, box or hamming.")] = None,
+    like: Annotated[str | None, _option(2, LIKE)] = None,
+    out: Annotated[Path, _option(3, "Folder that the results of one run are written to.")] = Path("adapted"),
+    overwrite: Annotated[bool, _switch(3, "--overwrite", "Replace another run's results in that folder.")] = False,
+    every: Annotated[float, _option(3, "Seconds between checkpoints, to continue from after a kill.", min=0)] = 30.0,
+    bake: Annotated[Path | None, _option(3, "Export the baked model: .pt2 (torch.export) or .onnx.")] = None,
+    table: Annotated[str, _option(3, "Format of the predictions: csv or parquet.")] = "csv",
 ) -> None:
-    """Adapt a model to data, and write predictions, the delta, a summary and a plot."""
+    """Adapt a model to data, and write predictions, the delta, a summary and a plot.
+
+    A run that was killed continues, to the same bits, when its command is given again.
+    """
     from tent.apps.adapt import Job
-    from tent.data.order import Shuffled, Stored
+    from tent.apps.run_data import DataChoice
+    from tent.models.own_preprocess import PreprocessChoice
 
     options = {"corruption": corruption, "severity": severity}
+    given = {name: value for name, value in options.items() if value is not None}
+    preprocess = PreprocessChoice(
+        parse_size("--size", size),
+        parse_size("--crop", crop),
+        parse_three("--mean", mean),
+        parse_three("--std", std),
+        interpolation,
+    )
     job = Job(
         model,
-        data,
+        DataChoice(data, given, order, seed, limit, classes, unlabelled, strict),
         parse_method(method),
         out,
         stats=parse_stats(stats),
@@ -52,21 +94,28 @@ def adapt(
         steps=steps,
         lr=lr,
         batch=batch,
-        order=Stored() if shuffle is None else Shuffled(shuffle),
-        limit=limit,
-        options={name: value for name, value in options.items() if value is not None},
         weights=weights,
         delta=delta,
         bake=bake,
         table=table,
+        preprocess=preprocess,
+        like=like,
+        device=device,
+        precision=precision,
+        overwrite=overwrite,
+        source_data=source_data,
+        source_images=source_images,
+        every=every,
     )
-    print_summary(job.run(track), out)
+    print_summary(job.run(track, choices.say), out)
 
 
 def print_summary(summary: dict[str, Any], out: Path) -> None:
-    """Print the run in numbers."""
-    title = escape(summary["protocol"]["data"])  # which has brackets, and those are markup to rich
-    grid = Table("", "source", "adapted", title=title, caption=escape(f"written to {out}"))
+    """Print the run in numbers, and what they depend on."""
+    words = dict(summary["protocol"])
+    prepared = words["preprocessing"].rpartition(" (")[0]
+    words["data"] = words["data"].replace(f"; {prepared}", "")  # which has a line of its own
+    grid = Table("", "source", "adapted", title=escape(words["model"]))  # brackets are markup to rich
     grid.add_row("mean entropy (nats)", f"{summary['entropy_before']:.3f}", f"{summary['entropy_after']:.3f}")
     if "error_after" in summary:
         grid.add_row("error (%)", f"{100 * summary['error_before']:.2f}", f"{100 * summary['error_after']:.2f}")
@@ -75,3 +124,8 @@ def print_summary(summary: dict[str, Any], out: Path) -> None:
     grid.add_row("answers changed", "", f"{summary['changed']:.1%} of {summary['images']:,}")
     grid.add_row("batches updated on", "", f"{summary['updates']:,}, {summary['skipped']:,} skipped")
     Console().print(grid)
+    for name in ("data", "method", "statistics", "preprocessing"):
+        typer.echo(f"{name + ':':<15} {words[name]}")
+    if summary["unreadable"]:
+        typer.echo(f"{'left out:':<15} {len(summary['unreadable'])} images that cannot be read; the summary lists them")
+    typer.echo(f"{'written to:':<15} {out}")

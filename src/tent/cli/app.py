@@ -1,11 +1,13 @@
 """All commands under one name, and what happens to their errors."""
 
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
+import tent
 from tent.cli import adapt, bench, data, demo, doctor, plot, report, table, train
 from tent.environment import keep_memory
 
@@ -15,6 +17,23 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tent {tent.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Test-time adaptation for any PyTorch model."""
+
+
 app.command()(demo.demo)
 app.command()(adapt.adapt)
 app.command()(doctor.doctor)
@@ -30,7 +49,9 @@ def run(arguments: Sequence[str]) -> None:
     """Call the command that the arguments name; what a user can mend is said in one line."""
     keep_memory()
     try:
-        code = app(list(arguments) or ["--help"], standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            code = app(list(arguments) or ["--help"], standalone_mode=False)
     except typer.Abort:
         _end("stopped", 130)
     except (ValueError, OSError, ImportError) as error:
@@ -42,6 +63,10 @@ def run(arguments: Sequence[str]) -> None:
         where = getattr(getattr(error, "ctx", None), "command_path", "tent")
         _end(f"{error.format_message().rstrip('.')}; see: {where} --help")
     sys.exit(int(code or 0))
+
+
+def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
+    print(f"warning: {' '.join(str(message).removeprefix('tent: ').split())}", file=sys.stderr)
 
 
 def _end(message: str, code: int = 2) -> NoReturn:

@@ -2,11 +2,15 @@
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tent.environment import duration
 
 if TYPE_CHECKING:
     from tent.data.stream import Batch
@@ -21,6 +25,9 @@ METHOD = (
     "source, bn, tent, cotta and others (see the documentation), or FILE.py:Class; options follow a colon: pl:0.9, "
     "ttt:copies=32,mirror=true."
 )
+DEVICE = "cpu, cuda, cuda:N or mps; the best there is if not given."
+PRECISION = "Of convolutions and products: float32, bfloat16, or float16 on GPUs."
+GAP = 30.0  # seconds between lines of progress, where there is no terminal
 SWITCH = {"true": True, "false": False}
 
 
@@ -43,11 +50,54 @@ def parse_stats(word: str | None) -> "Stats | None":
     return None if word is None else norm.by_name(word)
 
 
+def parse_size(option: str, text: str | None) -> "int | tuple[int, int] | None":
+    """Return one side, or a height and a width, in pixels."""
+    if text is None:
+        return None
+    if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)?", text):
+        raise ValueError(f"{option} takes pixels such as 224, or 224x320 (height x width); got {text!r}")
+    sides = [int(side) for side in text.split("x")]
+    return sides[0] if len(sides) == 1 else (sides[0], sides[1])
+
+
+def parse_three(option: str, text: str | None) -> tuple[float, ...] | None:
+    """Return a number for each of three channels; one alone is for all of them."""
+    if text is None:
+        return None
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
+    if len(values) not in (1, 3):
+        raise ValueError(f"{option} takes three numbers such as 0.485,0.456,0.406, or one for all; got {text!r}")
+    return values * 3 if len(values) == 1 else values
+
+
+def say(line: str) -> None:
+    """Print a line on standard error, beside what a program may read from standard output."""
+    print(" ".join(line.split()), file=sys.stderr, flush=True)
+
+
 def track(batches: "Iterable[Batch]", what: str, count: int) -> "Iterator[Batch]":
-    """Show a bar and the remaining time, on standard error, while batches go by."""
+    """Show progress and the remaining time, on standard error, while batches go by."""
+    if not sys.stderr.isatty():
+        yield from _say_progress(batches, what, count)
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         yield from progress.track(batches, total=count, description=what)
+
+
+def _say_progress(batches: "Iterable[Batch]", what: str, count: int) -> "Iterator[Batch]":
+    """Say how far it is twice a minute, for logs."""
+    began = said = monotonic()
+    for number, batch in enumerate(batches, 1):
+        yield batch
+        now = monotonic()
+        if now - said >= GAP:
+            left = (now - began) / number * max(count - number, 0)
+            say(f"{what}: {number:,} of {count:,} batches, about {duration(left)} left")
+            said = now
 
 
 def _parse_options(name: str, method: "type[Method]", text: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tent.cli.choices import MODEL
+from tent.cli.choices import DEVICE, MODEL, PRECISION
 
 
 def doctor(
@@ -14,15 +14,18 @@ def doctor(
         str, typer.Option(help="Shape of a batch to try a step on, such as 8,3,224,224; none: the model alone.")
     ] = "the model's own",
     weights: Annotated[Path | None, typer.Option(help="Safetensors, or a state_dict saved by torch.")] = None,
+    device: Annotated[str | None, typer.Option(help=DEVICE)] = None,
+    precision: Annotated[str, typer.Option(help=PRECISION)] = "float32",
 ) -> None:
     """Examine a model: what there is to adapt, and every finding with its remedy."""
     import torch
 
     import tent
     from tent.doctor.example_input import example_input
+    from tent.environment import choose_device
     from tent.models import zoo
 
-    entry = zoo.load(model, weights, pretrained=False)
+    place, entry = choose_device(device), zoo.load(model, weights, pretrained=False)
     if input == "none":
         inputs = []
     elif input == "the model's own":
@@ -31,6 +34,9 @@ def doctor(
         inputs = [torch.randn([int(size) for size in input.split(",")])]
     else:
         raise ValueError(f"--input takes a shape such as 8,3,224,224, or none; got {input!r}")
-    report = tent.doctor(entry.model, *inputs)
+    net, inputs = entry.model.to(place), [each.to(place) for each in inputs]
+    report = tent.doctor(net, *inputs)
+    if precision != "float32" and report.ok:
+        tent.adapt(net, precision=precision)(*inputs)  # type: ignore[arg-type]  # which says what there is
     print(report)
     raise typer.Exit(0 if report.ok else 1)

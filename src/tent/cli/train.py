@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
-import torch
 import typer
 
+from tent.environment import choose_device
 from tent.models import NETWORKS
 from tent.models.cards import training_folder
 from tent.train import Recipe, train
@@ -70,7 +70,7 @@ def command(
         return
     if not model or not data:
         raise ValueError("name a network and a set, as in: tent train --model r26 --source cifar10 --out FOLDER")
-    place, objective = find_device(device), make_objective(method)
+    place, objective = choose_device(device), make_objective(method)
     recipe = Recipe(
         model=choose_network(method, model),
         data=data,
@@ -110,11 +110,3 @@ def default_folder(method: str, recipe: Recipe) -> Path:
     if method == "source":
         raise ValueError("no folder for the weights; name one with --out FOLDER")
     return training_folder(model_name(method, recipe.data, recipe.target, recipe.model))
-
-
-def find_device(device: str | None) -> torch.device:
-    """Return the device to train on."""
-    name = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    if name not in ("cpu", "cuda") or (name == "cuda" and not torch.cuda.is_available()):
-        raise ValueError(f"no device {name!r} here; choose cpu" + (" or cuda" if torch.cuda.is_available() else ""))
-    return torch.device(name)

@@ -111,7 +111,7 @@ def stack(images: Sequence[Pixels]) -> Pixels:
     if len(sizes) > 1:
         raise ValueError(
             f"one batch has images of {sizes[0][0]}x{sizes[0][1]} and {sizes[-1][0]}x{sizes[-1][1]};"
-            " give the preprocessing a size and a crop"
+            " give the preprocessing a size and a crop (--size and --crop)"
         )
     return np.stack(images)
 

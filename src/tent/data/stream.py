@@ -98,8 +98,9 @@ class Stream:
         for end in self._ends:
             inputs, labels = self._read(self._source[start:end], self._index[start:end])
             source = self._sources[int(self._source[start])]
-            yield Batch(inputs, labels, MIXED if source.mixed else source.domain)
             start = end
+            if inputs is not None:  # as it is where no image of a batch can be read
+                yield Batch(inputs, labels, MIXED if source.mixed else source.domain)
 
     def batch_domains(self, number: int) -> list[str]:
         """Return the domain of each sample of a batch."""
@@ -117,6 +118,23 @@ class Stream:
         cut = _copy(self, self._source[:n], self._index[:n], np.unique(np.minimum(self._ends, n)))
         cut.protocol = f"the first {n:,} of [{self.protocol}]"
         return cut
+
+    def after(self, batches: int) -> "Stream":
+        """Return what follows after so many of the batches that it yields, in the same batches."""
+        first = [*self.readable, len(self)][batches]
+        start = int(self._ends[first - 1]) if first else 0
+        return _copy(self, self._source[start:], self._index[start:], self._ends[first:] - start)
+
+    def join_tail(self, fewest: int) -> "Stream":
+        """Return it with a last batch of fewer samples made part of the one before."""
+        short = len(self) > 1 and self._ends[-1] - self._ends[-2] < fewest
+        return _copy(self, self._source, self._index, np.delete(self._ends, -2) if short else self._ends)
+
+    @property
+    def readable(self) -> list[int]:
+        """The numbers of the batches that it yields: all but those known to have no image that can be read."""
+        parts = enumerate(zip([0, *self._ends[:-1]], self._ends, strict=True))
+        return [i for i, (a, b) in parts if self._sources[int(self._source[a])].readable(self._index[a:b])]
 
     @staticmethod
     def sequence(streams: Sequence["Stream"], name: str | None = None) -> "Stream":

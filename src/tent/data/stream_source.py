@@ -20,17 +20,23 @@ class Source(NamedTuple):
     mixed: bool = False  # whether its samples share batches with other sources'
 
     def read(self, index: Indices) -> tuple[Any, Any]:
-        """Return the inputs and the labels at these places of the set."""
+        """Return the inputs and the labels at these places of the set; no inputs if none of them can be read."""
         if isinstance(self.data, Samples):
             return self.data.read(index)
-        if self.preprocess.keeps(self.data.extent):
-            x = self.preprocess(self.data.fetch(index))
-        else:
-            x = self.preprocess.scale(stack(list(self.data.fetch(index, self.preprocess.shape))))
+        keeps = self.preprocess.keeps(self.data.extent)
+        pixels = self.data.fetch(index) if keeps else self.data.fetch(index, self.preprocess.shape)
+        index = self.data.readable(index)
+        if not len(index):
+            return None, None
+        x = self.preprocess(pixels) if keeps else self.preprocess.scale(stack(list(pixels)))
         y = self.data.targets(index)
         if y is not None and y.ndim > 1 and self.preprocess.crop is not None:
             raise ValueError(f"{self.data.name}: images would be cropped and their label maps not; leave the crop out")
         return x, None if y is None else torch.from_numpy(y)
+
+    def readable(self, index: Indices) -> bool:
+        """Whether any of these can be read, as far as that is known."""
+        return isinstance(self.data, Samples) or len(self.data.readable(index)) > 0
 
 
 def check_domains(sources: Iterable[Source]) -> None:

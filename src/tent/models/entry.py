@@ -20,3 +20,5 @@ class Entry:
     class_names: Sequence[str] | None = None
     weights: str = ""  # where they come from, in words
     training: Mapping[str, Any] | None = None  # on what data and how long, where its card says so
+    class_ids: Sequence[str] | None = None  # other names of the classes, such as ImageNet's synsets
+    preprocess_origin: str = "on its card"  # who says that it is so

@@ -5,6 +5,7 @@ import inspect
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,14 @@ from torch import nn
 from tent.data.preprocess import Preprocess
 from tent.files import blame, load_python_file
 from tent.models.entry import Entry
+from tent.models.own_preprocess import (
+    KINDS,
+    find_preprocess,
+    read_preprocess,
+    read_processor,
+    read_timm,
+    read_torchvision,
+)
 
 
 def load_timm(name: str, pretrained: bool) -> Entry:
@@ -22,10 +31,10 @@ def load_timm(name: str, pretrained: bool) -> Entry:
         raise ValueError(f"timm has no model {name!r}; timm.list_models() names them")
     with short_errors(f"timm:{name}"):
         model = library.create_model(name, pretrained=pretrained)
-    seen = library.data.resolve_model_data_config(model)
-    side = seen["input_size"][-1]
-    preprocess = Preprocess(int(side / seen["crop_pct"]), side, seen["mean"], seen["std"], seen["interpolation"])
-    return Entry(f"timm:{name}", model, preprocess, model.num_classes, None, describe_weights("timm", pretrained))
+    preprocess = read_timm(library.data.resolve_model_data_config(model))
+    weights, (names, ids) = describe_weights("timm", pretrained), _imagenet_classes(library.data, model)
+    entry = Entry(f"timm:{name}", model, preprocess, model.num_classes, names, weights)
+    return replace(entry, class_ids=ids, preprocess_origin="timm's")
 
 
 def load_torchvision(name: str, pretrained: bool) -> Entry:
@@ -39,18 +48,15 @@ def load_torchvision(name: str, pretrained: bool) -> Entry:
         # a backbone has weights of its own, which are downloaded unless they are refused
         bare = {"weights_backbone": None} if "weights_backbone" in takes else {}
         model = models.get_model(name, **({"weights": weights} if pretrained else {"weights": None, **bare}))
-    seen, names = weights.transforms(), weights.meta.get("categories")
-    crop = getattr(seen, "crop_size", None)
-    preprocess = Preprocess(
-        seen.resize_size[0], crop[0] if crop else None, tuple(seen.mean), tuple(seen.std), seen.interpolation.value
-    )
+    names = weights.meta.get("categories")
     return Entry(
         f"torchvision:{name}",
         model,
-        preprocess,
+        read_torchvision(weights.transforms()),
         len(names) if names else None,
         names,
         describe_weights("torchvision", pretrained),
+        preprocess_origin="torchvision's",
     )
 
 
@@ -66,23 +72,53 @@ def load_hugging_face(name: str, pretrained: bool) -> Entry:
     return Entry(
         f"hf:{name}",
         model,
-        _read_processor(seen),
+        read_processor(seen),
         config.num_labels,
         names,
         describe_weights("Hugging Face", pretrained),
+        preprocess_origin="its image processor's",
     )
 
 
 def load_factory(file: str, factory: str) -> Entry:
-    """Return what a function without arguments in a Python file makes."""
-    make = getattr(load_python_file(file), factory, None)
+    """Return what a function without arguments in a Python file makes: a model, or a model and its preprocessing."""
+    make, name = getattr(load_python_file(file), factory, None), f"{Path(file).name}:{factory}"
     if not callable(make):
         raise ValueError(f"{file}: has no function {factory!r}; name it FILE.py:factory")
-    with blame(f"{file}:{factory}"):
-        model = make()
-    if not isinstance(model, nn.Module):
-        raise ValueError(f"{file}:{factory} returned a {type(model).__name__}, not a torch.nn.Module")
-    return Entry(f"{Path(file).name}:{factory}", model, Preprocess(), None, None, "as the factory made it")
+    with blame(f"{file}:{factory}", file):
+        made = make()
+    model, *rest = made if isinstance(made, tuple) else (made,)
+    if not isinstance(model, nn.Module) or len(rest) > 1:
+        kinds = ", ".join(type(each).__name__ for each in (model, *rest))
+        raise ValueError(f"{file}:{factory} returned a {kinds}, not a torch.nn.Module or (model, preprocess)")
+    preprocess, origin = find_preprocess(model)
+    if rest:
+        read = read_preprocess(rest[0])
+        if read is None:
+            raise ValueError(f"{file}:{factory} returned a {type(rest[0]).__name__} with its model, not {KINDS}")
+        preprocess, origin = read, f"from {name}"
+    return Entry(name, model, preprocess, None, None, "as the factory made it", preprocess_origin=origin)
+
+
+def load_preprocess(name: str) -> Preprocess:
+    """Return the preprocessing of a library's model, without its weights."""
+    kind, _, own = name.partition(":")
+    if kind == "timm" and own:
+        library = _import_library("timm", "vision")
+        config = library.get_pretrained_cfg(own) if library.is_model(own) else None
+        if config is None:
+            raise ValueError(f"timm has no model {own!r}; timm.list_models() names them")
+        return read_timm(library.data.resolve_data_config(pretrained_cfg=config.to_dict()))
+    if kind == "torchvision" and own:
+        models = _import_library("torchvision.models", "vision")
+        if own not in models.list_models():
+            raise ValueError(f"torchvision has no model {own!r}; torchvision.models.list_models() names them")
+        return read_torchvision(models.get_model_weights(own).DEFAULT.transforms())
+    if kind == "hf" and own:
+        library = _import_library("transformers", "hf")
+        with _short_errors(name):
+            return read_processor(library.AutoImageProcessor.from_pretrained(own).to_dict())
+    raise ValueError(f"no model {name!r} to be like; name it timm:NAME, torchvision:NAME or hf:NAME")
 
 
 LIBRARIES: dict[str, Callable[[str, bool], Entry]] = {
@@ -92,18 +128,13 @@ LIBRARIES: dict[str, Callable[[str, bool], Entry]] = {
 }
 
 
-def _read_processor(seen: dict[str, Any]) -> Preprocess:
-    size, crop = seen.get("size") or {}, seen.get("crop_size") or {}
-    side: Any = size.get("shortest_edge") or (size.get("height"), size.get("width"))
-    if "crop_pct" in seen and "shortest_edge" in size and size["shortest_edge"] < 384:  # ConvNeXt's own way
-        side, crop = (
-            int(size["shortest_edge"] / seen["crop_pct"]),
-            {"height": size["shortest_edge"], "width": size["shortest_edge"]},
-        )
-    cut = (crop["height"], crop["width"]) if seen.get("do_center_crop", bool(crop)) and crop else None
-    mean, std = (seen["image_mean"], seen["image_std"]) if seen.get("do_normalize", True) else (None, None)
-    names = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # by Pillow's numbers
-    return Preprocess(side, cut, mean, std, names[int(seen.get("resample", 2))])
+def _imagenet_classes(data: Any, model: Any) -> tuple[list[str] | None, list[str] | None]:
+    """Return the names and the synsets of a model's classes, where timm knows that they are ImageNet's."""
+    subset = data.infer_imagenet_subset(model)
+    if subset is None:
+        return None, None
+    known = data.ImageNetInfo(subset)
+    return [known.index_to_description(place) for place in range(known.num_classes())], known.label_names()
 
 
 def describe_weights(library: str, pretrained: bool) -> str:

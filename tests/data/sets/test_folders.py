@@ -120,3 +120,17 @@ def test_the_hash_tells_names_and_lengths(classes):
     assert load(f"folder:{classes}").sha256 == before
     made.image_file(classes / "eel" / "e.png", made.pixels(4, 4, 3))
     assert load(f"folder:{classes}").sha256 != before
+
+
+def test_broken_images_are_left_out_of_batches_where_asked(classes):
+    (classes / "ant" / "c.png").write_text("hello")
+    (classes / "cat" / "a.png").unlink()
+    images = load(f"folder:{classes}")
+    (classes / "dog" / "d.PNG").write_bytes(b"")
+    images.skips = True
+    stream = Stream(images, 1, Stored(), Preprocess((4, 4)))
+    assert [(len(x), y.tolist()) for x, y, _ in stream] == [(1, [1])]
+    assert {images.where(place) for place in images.unreadable} == {"ant/c.png", "dog/d.PNG"}
+    assert [y.tolist() for _, y, _ in Stream(images, 3, Stored(), Preprocess((4, 4)))] == [[1]]
+    assert stream.readable == [1]
+    assert list(stream.after(1)) == []

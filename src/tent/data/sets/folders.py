@@ -31,33 +31,52 @@ class FolderImages(Images):
         class_names: Sequence[str] | None = None,
     ) -> None:
         super().__init__(name, labels, classes, class_names)
-        self._folder, self._files = folder, tuple(files)
+        self.folder, self.files = folder, tuple(files)
+        self.skips = False  # whether what cannot be read is left out, and noted, rather than raised
+        self.unreadable: dict[int, str] = {}  # what was wrong with each that was left out, by its place
 
     def __len__(self) -> int:
-        return len(self._files)
+        return len(self.files)
 
     def fetch(self, indices: NDArray[np.int64], each: Each | None = None) -> Pixels | list[Pixels]:
-        """Return these images as a list, decoded (and shaped by `each`) in several threads."""
-        paths = [self._folder / self._files[int(index)] for index in indices]
+        """Return these images as a list, decoded (and shaped by `each`) in several threads; see `readable`."""
 
-        def read(path: Path) -> Pixels:
-            return read_image(path) if each is None else each(read_image(path))
+        def read(index: int) -> Pixels | None:
+            if index in self.unreadable:  # also if it could be read now: a run sees the same images in every pass
+                return None
+            try:
+                pixels = read_image(self.folder / self.files[index])
+            except (ValueError, OSError) as error:
+                if not self.skips:
+                    raise
+                self.unreadable[index] = str(error)
+                return None
+            return pixels if each is None else each(pixels)
 
-        if len(paths) < 2 or THREADS < 2:
-            return [read(path) for path in paths]
-        with ThreadPoolExecutor(THREADS) as pool:
-            return list(pool.map(read, paths))
+        places = [int(index) for index in indices]
+        if len(places) < 2 or THREADS < 2:
+            images = [read(place) for place in places]
+        else:
+            with ThreadPoolExecutor(THREADS) as pool:
+                images = list(pool.map(read, places))
+        return [image for image in images if image is not None]
+
+    def readable(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of the places that `fetch` returned images of."""
+        if not self.unreadable:
+            return indices
+        return np.array([index for index in indices.tolist() if index not in self.unreadable], dtype=np.int64)
 
     def where(self, index: int) -> str:
         """Return the file's path inside the folder."""
-        return self._files[index]
+        return self.files[index]
 
     @cached_property
     def sha256(self) -> str:
         """The hash of the names, lengths and labels of all files; their pixels are not read."""
         digest = hashlib.sha256()
-        for file in self._files:
-            digest.update(f"{file}\0{os.stat(self._folder / file).st_size}\0".encode())
+        for file in self.files:
+            digest.update(f"{file}\0{os.stat(self.folder / file).st_size}\0".encode())
         if self.labels is not None:
             digest.update(self.labels.astype("<i8").tobytes())
         return digest.hexdigest()

@@ -39,6 +39,10 @@ class Images:
         """
         raise NotImplementedError
 
+    def readable(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of the places that `fetch` returned images of: all, unless unreadable ones are left out."""
+        return indices
+
     def where(self, index: int) -> str:
         """Return where image number `index` lies: its file, or its row in one."""
         raise NotImplementedError

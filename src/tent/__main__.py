@@ -1,0 +1,5 @@
+"""`python -m tent`: the `tent` command."""
+
+from tent.cli import main
+
+main()
