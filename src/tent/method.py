@@ -70,9 +70,7 @@ class Method:
         return seen.output
 
     def __repr__(self) -> str:
-        shown = dict(vars(self))
-        for each in fields(self) if is_dataclass(self) else ():
-            if not each.repr:
-                del shown[each.name]
+        hidden: list[str] = [each.name for each in fields(self) if not each.repr] if is_dataclass(self) else []
+        shown = {name: value for name, value in vars(self).items() if name not in hidden}
         options = (f"{name}={getattr(value, '__name__', value)}" for name, value in shown.items())
         return f"{type(self).__name__}({', '.join(options)})"
