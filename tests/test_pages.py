@@ -52,6 +52,12 @@ def test_the_page_on_state_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert {"camera-3.safetensors", "model.onnx"} <= {path.name for path in tmp_path.iterdir()}
 
 
+def test_the_page_on_the_methods_runs_and_names_them_all() -> None:
+    assert run_page("docs/catalogue.md")["adapted"].updates <= 1
+    text = (ROOT / "docs" / "catalogue.md").read_text(encoding="utf-8")
+    assert [kind.__name__ for kind in tent.METHODS.values() if f"`{kind.__name__}`" not in text] == []
+
+
 def test_the_page_on_measuring_runs(capsys: pytest.CaptureFixture[str]) -> None:
     run_page("docs/evaluation.md")
     lines = capsys.readouterr().out.splitlines()

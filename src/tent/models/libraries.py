@@ -104,19 +104,19 @@ def load_preprocess(name: str) -> Preprocess:
     """Return the preprocessing of a library's model, without its weights."""
     kind, _, own = name.partition(":")
     if kind == "timm" and own:
-        library = _import_library("timm", "vision")
+        library = import_library("timm", "vision")
         config = library.get_pretrained_cfg(own) if library.is_model(own) else None
         if config is None:
             raise ValueError(f"timm has no model {own!r}; timm.list_models() names them")
         return read_timm(library.data.resolve_data_config(pretrained_cfg=config.to_dict()))
     if kind == "torchvision" and own:
-        models = _import_library("torchvision.models", "vision")
+        models = import_library("torchvision.models", "vision")
         if own not in models.list_models():
             raise ValueError(f"torchvision has no model {own!r}; torchvision.models.list_models() names them")
         return read_torchvision(models.get_model_weights(own).DEFAULT.transforms())
     if kind == "hf" and own:
-        library = _import_library("transformers", "hf")
-        with _short_errors(name):
+        library = import_library("transformers", "hf")
+        with short_errors(name):
             return read_processor(library.AutoImageProcessor.from_pretrained(own).to_dict())
     raise ValueError(f"no model {name!r} to be like; name it timm:NAME, torchvision:NAME or hf:NAME")
 
