@@ -54,7 +54,7 @@ def test_a_table_from_one_command_and_then_nothing_to_do(folder: Path) -> None:
     ran = tent(folder, *arguments)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == f"cifar10-c: {ALL} of {ALL} cases done (0 before), in results\n"
-    assert ran.stderr.splitlines()[-2].startswith(f"[{ALL}/{ALL}] PL on ")
+    assert ran.stderr.splitlines()[-2].startswith(f"[{ALL}/{ALL}] PL offline on ")
     assert ran.stderr.splitlines()[-1].startswith("tent: 38 cases wait for 9 trainings: RG, UDA-SS on gaussian noise, ")
     results = Store(folder / "results").all()
     assert len(results) == ALL
@@ -88,7 +88,7 @@ def test_a_case_that_fails_is_said_and_the_exit_code_is_1(folder: Path) -> None:
     (folder / "data" / "cifar10-c" / "fog_5.npy").unlink()
     ran = tent(folder, "bench", "cifar10-c", "--model", "nets.py:ten", "--limit", "4")
     assert ran.returncode == 1
-    assert f"{ALL - 7} of {ALL} cases done (0 before), 7 failed" in ran.stdout
+    assert f"{ALL - 8} of {ALL} cases done (0 before), 8 failed" in ran.stdout
     assert "tent: Source on fog, seed 0 failed: " in ran.stderr
     assert "tent data make cifar10-c" in ran.stderr
 

@@ -143,5 +143,5 @@ def test_every_suite_can_be_read(tmp_path: Path) -> None:
     for name in SUITES:
         ran = tent(tmp_path, "table", name)
         assert ran.returncode == 0, (name, ran.stderr)
-        assert "50.00" in ran.stdout
+        assert "50.00" in ran.stdout or SUITES[name].only_means  # whose means lack other columns
         assert "missing" in ran.stdout
