@@ -20,11 +20,11 @@ SELECTS: dict[str, Select] = {
 OPTIMIZERS: dict[str, OptimizerFactory] = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
 
 
-def build_adapted(case: Case, model: nn.Module) -> Adapted:
-    """Return the model under the adaptation that a case describes."""
+def build_adapted(case: Case, model: nn.Module, preprocess: Preprocess = Preprocess()) -> Adapted:
+    """Return the model under the adaptation that a case describes, on inputs that were prepared in this way."""
     return adapt(
         model,
-        build_method(case),
+        build_method(case, preprocess),
         select=find_select(case.select),
         stats=None if case.stats is None else norm.named(case.stats),
         optimizer=find_optimizer(case.optimizer, case.momentum),
@@ -35,13 +35,14 @@ def build_adapted(case: Case, model: nn.Module) -> Adapted:
     )
 
 
-def build_method(case: Case) -> Method:
-    """Return the method with its options."""
+def build_method(case: Case, preprocess: Preprocess = Preprocess()) -> Method:
+    """Return the method with its options; one that makes views of images is told how they were normalised."""
     if case.choose:
         raise ValueError(f"{case.method}'s {', '.join(case.choose)} has not been chosen yet")
     found = find_method(case.method)
+    own = {"pixels": Pixels(preprocess.mean, preprocess.std)} if hasattr(found, "pixels") and preprocess.mean else {}
     try:
-        return found(**case.options)
+        return found(**{**own, **case.options})
     except TypeError as error:
         raise ValueError(f"{case.method} with {dict(case.options)}: {error}") from None
 

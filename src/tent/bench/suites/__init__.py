@@ -1,4 +1,4 @@
-"""The paper's tables, as suites."""
+"""The paper's tables, and hard streams, as suites."""
 
 from tent.bench.suite import Suite
 from tent.bench.suites.ablation import ABLATION
@@ -7,6 +7,7 @@ from tent.bench.suites.cifar10 import CIFAR10C
 from tent.bench.suites.digits import DIGITS
 from tent.bench.suites.generalise import GENERALISE
 from tent.bench.suites.large import IMAGENETC, VISDAC
+from tent.bench.suites.streams import STREAM_SUITES
 
 SUITES: dict[str, Suite] = {
     "cifar10-c": CIFAR10C,
@@ -19,6 +20,7 @@ SUITES: dict[str, Suite] = {
     "generalise": GENERALISE,
     "imagenet-c": IMAGENETC,
     "visda-c": VISDAC,
+    **STREAM_SUITES,
 }
 
 
