@@ -12,7 +12,7 @@ from torch import nn
 from tent.adapted import Adapted, adapt
 from tent.data.stream import Batch, Stream
 from tent.engine.engine import refuse_hidden_update
-from tent.engine.structures import call_inputs
+from tent.engine.structures import call_inputs, count_samples
 from tent.environment import now
 from tent.methods import Source
 from tent.tasks.oracle import reveal
@@ -45,6 +45,7 @@ def evaluate(
     epochs: int = 1,
     offline: bool = False,
     reset: str = "never",
+    pace: float | None = None,
     device: torch.device | None = None,
     on_batch: OnBatch | None = None,
     track: Track | None = None,
@@ -61,6 +62,8 @@ def evaluate(
         epochs: online, passes of which the last is counted; offline, passes of learning before the answers.
         offline: learn first, then answer without learning.
         reset: never, or back to the source before every new domain or every batch.
+        pace: the forward passes that the stream leaves for a batch; a batch that comes while an update is still under
+            way is answered without one. A backward pass counts as two forward ones. None: the stream waits.
         device: where inputs are moved to; the model's own unless given.
         on_batch: called with every answered batch and the model's output.
         track: wraps the batches of each pass, to show progress.
@@ -71,8 +74,9 @@ def evaluate(
     """
     adapted = model if isinstance(model, Adapted) else adapt(model, Source(), lean=False)
     _check_options(adapted, fit, epochs, offline, reset)
+    _check_pace(pace, epochs, offline)
     track = track or (lambda batches, what, count: batches)
-    run = _Run(adapted, device or model_device(adapted.source), reset, track, done, after)
+    run = _Run(adapted, device or model_device(adapted.source), reset, track, done, after, pace)
     before, known = asdict(adapted.state.counts), recall(adapted) if recall and offline else None
     run.seconds, passes = known or 0.0, epochs if offline else epochs - 1
     for i in range(passes if known is None else 0):
@@ -98,6 +102,8 @@ class _Run:
     track: Track
     skip: int = 0  # batches that are done
     after: Callable[[int], None] | None = None
+    pace: float | None = None
+    busy_until: float = 0.0  # in forward passes of a batch, as the pace is
     number: int = 0  # of batches, over all passes
     seconds: float = 0.0
     domain: str | None = None  # of the last batch
@@ -114,8 +120,12 @@ class _Run:
         for number, batch in enumerate(batches):
             placed = batch.to(self.device)
             inputs = call_inputs(placed.inputs)
-            with nullcontext() if learns else self.adapted.paused():
-                output = self._call(placed, partial(self.adapted, *inputs[0], **inputs[1]), learns)
+            in_time = learns and number * (self.pace or 0.0) >= self.busy_until
+            before = self._passes()
+            with nullcontext() if in_time else self.adapted.paused():
+                output = self._call(placed, partial(self.adapted, *inputs[0], **inputs[1]), in_time)
+            if self.pace is not None and in_time:
+                self.busy_until = number * self.pace + (self._passes() - before) / count_samples(inputs)
             if tally:
                 if batch.labels is None:
                     raise ValueError(f"{stream.name}: its labels are not known, so that nothing can be measured")
@@ -137,6 +147,10 @@ class _Run:
         self.number += 1
         if self.after:
             self.after(self.number)
+
+    def _passes(self) -> int:
+        counts = self.adapted.state.counts
+        return counts.forwards + 2 * counts.backwards
 
     def _call(self, batch: Batch, call: Callable[[], Any], learns: bool = True) -> Any:
         reveals = learns and "labels" in self.adapted.method.needs
@@ -167,6 +181,7 @@ def protocol(
     epochs: int = 1,
     offline: bool = False,
     reset: str = "never",
+    pace: float | None = None,
 ) -> dict[str, str]:
     """Return in words what was run, for every number to carry; call it after the run, since it counts updates."""
     optimizer = adapted.state.optimizer
@@ -191,6 +206,8 @@ def protocol(
     }
     if "labels" in adapted.method.needs:
         words["labels"] = "revealed with every batch that is updated on: a bound, not a method"
+    if pace is not None:
+        words["pace"] = f"{pace:g} forward passes for a batch; one that comes during an update is answered without"
     return {**words, **({} if fit is None else {"fitted on": fit.protocol})}
 
 
@@ -213,6 +230,13 @@ def _answers_words(adapted: Adapted, offline: bool) -> str:
     if offline:
         return "after all learning, with no update between them"
     return "before the update" if adapted.answers == "before" else "after the update"
+
+
+def _check_pace(pace: float | None, epochs: int, offline: bool) -> None:
+    if pace is not None and (offline or epochs > 1):
+        raise ValueError("a stream that does not wait is answered online, in one pass; leave out offline and epochs")
+    if pace is not None and not pace > 0:
+        raise ValueError(f"pace {pace}: give a number above 0, such as 1, or None for a stream that waits")
 
 
 def _check_options(adapted: Adapted, fit: Stream | None, epochs: int, offline: bool, reset: str) -> None:

@@ -6,7 +6,7 @@ changed default, or a field that is renamed, would orphan all results on record.
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, cast
 
@@ -83,12 +83,14 @@ class Case:
     when: str = "online"
     epochs: int = 1  # online: passes without a reset, the last of which is counted; offline: passes before the answers
     fit: Data | None = None  # learn from this, offline, and answer on `data`
+    prepare: Data | None = None  # source images, shown once to a method that needs them, before the stream
     batch_size: int = 128
     seed: int = 0
     images: int | None = None  # the first so many of each domain's order
     order: str = "shuffled"  # or stored, sorted (by class), correlated:CONCENTRATION
     domains: str = "sequence"  # or mixed, recurring:TIMES
     reset: str = "never"  # or before every domain, before every batch
+    pace: float | None = None  # forward passes that the stream leaves for a batch; None: it waits
     task: str = "classification"  # a name in tent.tasks.TASKS
     choose: Mapping[str, str] = field(default_factory=Frozen)  # options still to be chosen, each by a suite's rule
     weights: str = ""  # pinned when it is run: the fingerprint of the model
@@ -112,22 +114,22 @@ class Case:
     def from_json(read: Mapping[str, Any]) -> "Case":
         """Return the case of a plain form; an OtherVersionError says what of it is unknown."""
         _check_version(read)
-        data, fit = tuple(Data(**each) for each in read["data"]), read.get("fit")
-        return Case(**{**read, "data": data, "fit": None if fit is None else Data(**fit)})
+        others = {name: Data(**read[name]) for name in ("fit", "prepare") if read.get(name) is not None}
+        return Case(**{**read, "data": tuple(Data(**each) for each in read["data"]), **others})
 
     def key(self) -> str:
         """Return the hash that names this case, the same in every process."""
         return hashlib.sha256(canonical_json(self.to_json()).encode()).hexdigest()
 
-    def pin(self, weights: str, data: Sequence[str], fit: str = "", code: Mapping[str, str] | None = None) -> "Case":
-        """Return the case tied to the hashes of its model, its domains, what it learns from, and the user's files."""
-        domains = tuple(replace(each, sha256=own) for each, own in zip(self.data, data, strict=True))
-        learnt = None if self.fit is None else replace(self.fit, sha256=fit)
-        return replace(self, weights=weights, data=domains, fit=learnt, code=code or {})
+    def pin(self, weights: str, digest: Callable[[Data], str], code: Mapping[str, str] | None = None) -> "Case":
+        """Return the case tied to the hashes of its model, of all its data, and of the user's files."""
+        data = tuple(replace(each, sha256=digest(each)) for each in self.data)
+        others = {name: replace(own, sha256=digest(own)) for name, own in self.other_data.items()}
+        return replace(self, weights=weights, data=data, code=code or {}, **others)
 
     def unpin(self) -> "Case":
         """Return the case as a suite names it: without hashes."""
-        return self.pin("", [""] * len(self.data))
+        return self.pin("", lambda data: "")
 
     def decide(self, option: str, value: Any) -> "Case":
         """Return the case with an option that has been chosen."""
@@ -138,6 +140,12 @@ class Case:
         """Return the case with these options left to the rules that chose them."""
         options = {name: value for name, value in self.options.items() if name not in rules}
         return replace(self, options=options, choose={**self.choose, **rules})
+
+    @property
+    def other_data(self) -> dict[str, Data]:
+        """The data that it looks at beside the stream, by the name of its field."""
+        named = {"fit": self.fit, "prepare": self.prepare}
+        return {name: data for name, data in named.items() if data is not None}
 
     @property
     def task_type(self) -> type[Task]:
@@ -173,7 +181,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _check_version(read: Mapping[str, Any]) -> None:
-    for kind, forms in ((Case, [read]), (Data, [*read["data"], read.get("fit")])):
+    for kind, forms in ((Case, [read]), (Data, [*read["data"], read.get("fit"), read.get("prepare")])):
         names = {each.name for each in fields(kind)}
         if unknown := sorted({name for form in forms if isinstance(form, Mapping) for name in form} - names):
             raise OtherVersionError(f"its case has an unknown {unknown[0]}")
@@ -194,6 +202,8 @@ def _check_words(case: Case) -> None:
         raise ValueError(f"a case that learns from other data than it answers on is offline, not {case.when}")
     if case.reset != "never" and case.when == "offline":
         raise ValueError(f"reset {case.reset!r}: an offline case learns everything before it answers; use never")
+    if case.pace is not None and (case.when == "offline" or case.epochs != 1):
+        raise ValueError(f"pace {case.pace}: a stream that does not wait is answered online, in one pass")
     if case.reset == "batch" and case.epochs != 1:
         raise ValueError(f"epochs {case.epochs}: a case that is reset before every batch makes one pass")
 
@@ -204,6 +214,8 @@ def _check_numbers(case: Case) -> None:
     for name in ("epochs", "steps", "batch_size"):
         if getattr(case, name) < 1:
             raise ValueError(f"{name} {getattr(case, name)}: give 1 or more")
+    if case.pace is not None and not case.pace > 0:
+        raise ValueError(f"pace {case.pace}: give a number above 0, such as 1, or None for a stream that waits")
     if case.order != "shuffled" and any(each.part for each in (*case.data, case.fit) if each):
         raise ValueError(f"order {case.order!r}: a part of a set is taken, and comes, in its shuffled order")
     if case.images is not None and case.images < 1:

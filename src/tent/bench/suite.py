@@ -16,6 +16,7 @@ class Cell:
     row: str
     column: str
     case: Case
+    domain: str = ""  # the part of the case's stream that the number is of; all of it without
 
 
 @dataclass(frozen=True)

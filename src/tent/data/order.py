@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ def _no_labels() -> Indices:
 
 class Order:
     """A rule for the order of a set; it depends on its own options and the labels alone."""
+
+    by_class: ClassVar[bool] = False  # whether its beginning is of few classes
 
     @property
     def words(self) -> str:
@@ -61,6 +64,8 @@ class Stored(Order):
 class SortedByClass(Order):
     """One class after another, each shuffled by the seed."""
 
+    by_class: ClassVar[bool] = True
+
     seed: int = 0
 
     @property
@@ -83,6 +88,7 @@ class Correlated(Order):
         concentration: of the Dirichlet distribution; the smaller, the fewer slots hold all of a class.
     """
 
+    by_class: ClassVar[bool] = True
     concentration: float = 0.1  # RoTTA's choice
     seed: int = 0
 

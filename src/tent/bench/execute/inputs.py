@@ -43,9 +43,8 @@ def pin_case(case: Case, weights: str | None = None) -> Case:
     entry, state = _load_entry(case.model, weights, data_folder(), os.getcwd())
     for data in case.data:
         _check_answerable(entry, load_images(data), data)
-    learnt = load_images(case.fit).sha256 if case.fit else ""
     code = {what: hashlib.sha256(Path(file).expanduser().read_bytes()).hexdigest() for what, file in case.files.items()}
-    found = case.pin(state, [load_images(data).sha256 for data in case.data], learnt, code)
+    found = case.pin(state, lambda data: load_images(data).sha256, code)
     _check_same(case, found)
     return found
 
@@ -75,6 +74,8 @@ def _build_domain(case: Case, data: Data, entry: Entry) -> Stream:
         preprocess = replace(preprocess, size=(data.size, data.size), crop=None, interpolation="bilinear")
     if data.part is not None:
         images, own = Part(images, case.seed, *data.part), order.Stored()
+    elif case.images and case.images < len(images) and own.by_class:
+        images = Part(images, case.seed, 0, case.images)  # of all classes: the first in an order by class are of few
     stream = Stream(images, case.batch_size, own, preprocess, data.label)
     return stream.first(case.images) if case.images and case.images < stream.total else stream
 

@@ -68,6 +68,10 @@ def _evaluate(
     torch.manual_seed(case.seed)  # for a method that draws
     adapted = build_adapted(case, entry)
     fit = build_stream(replace(case, domains="sequence"), [case.fit], entry) if case.fit else None
+    shown = replace(case, domains="sequence", order="shuffled", images=None)
+    prepare = build_stream(shown, [case.prepare], entry) if case.prepare else None
+    if prepare is not None:
+        adapted.prepare(prepare)
     found = evaluate(
         adapted,
         stream,
@@ -76,11 +80,15 @@ def _evaluate(
         epochs=case.epochs,
         offline=case.when == "offline",
         reset="never" if adapted.episodic else case.reset,  # which resets itself
+        pace=case.pace,
         recall=partial(cache.recall, case) if cache else None,
         remember=partial(cache.keep, case) if cache else None,
     )
-    words = protocol(adapted, stream, fit=fit, epochs=case.epochs, offline=case.when == "offline", reset=case.reset)
+    words = protocol(
+        adapted, stream, fit=fit, epochs=case.epochs, offline=case.when == "offline", reset=case.reset, pace=case.pace
+    )
     more = {} if case.momentum is None else {"momentum": f"{case.momentum:g}"}
+    more |= {"source images": prepare.protocol} if prepare is not None else {}
     more |= {"training": budget(entry.training)} if entry.training else {}
     return found, {"model": f"{case.model}, state {case.weights[:12]}", **words, **more}
 
@@ -88,10 +96,12 @@ def _evaluate(
 def _measure_peak(case: Case, entry: Entry, stream: Stream, device: torch.device) -> int:
     bare = tuple(replace(each, sha256="") for each in case.data)
     size = min(stream.total, case.batch_size)
-    key = (replace(case, data=bare, fit=None, seed=0, images=size), device)
+    key = (replace(case, data=bare, fit=None, prepare=None, seed=0, images=size), device)
     if key not in _peaks:
         batch, adapted = next(iter(stream)), build_adapted(case, entry)
         inputs = call_inputs(batch.to(device).inputs)
+        if "source data" in adapted.method.needs:
+            adapted.prepare([batch])  # any images: what is measured is memory
         revealed = batch.labels if "labels" in adapted.method.needs else None
         with reveal(revealed):
             _peaks[key] = measure_peak_memory(adapted, inputs)

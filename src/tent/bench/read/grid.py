@@ -27,6 +27,7 @@ class Entry:
 
     case: Case  # of the first seed, tied to no hashes
     results: Mapping[int, Result | None]
+    domain: str = ""  # the part of the stream that its numbers are of; all of it without
 
     @property
     def successes(self) -> dict[int, Result]:
@@ -62,7 +63,9 @@ class Entry:
 
     def values(self, metric: str) -> dict[int, float]:
         """Return a metric by seed, of the results that have it."""
-        return {seed: each.metrics[metric] for seed, each in self.successes.items() if metric in each.metrics}
+        found = self.successes.items()
+        own = {seed: each.by_domain.get(self.domain, {}) if self.domain else each.metrics for seed, each in found}
+        return {seed: metrics[metric] for seed, metrics in own.items() if metric in metrics}
 
     def summary(self, metric: str = "") -> Summary | None:
         """Return the mean and spread over seeds of a metric, the task's own unless named; None if no result has it."""

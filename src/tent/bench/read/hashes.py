@@ -57,7 +57,7 @@ def _weight_hashes(case: Case) -> Hashes:
 
 
 def _data_hashes(case: Case) -> Hashes:
-    return [(_describe(data), data.sha256) for data in (*case.data, *([case.fit] if case.fit else []))]
+    return [(_describe(data), data.sha256) for data in (*case.data, *case.other_data.values())]
 
 
 def _code_hashes(case: Case) -> Hashes:

@@ -135,12 +135,12 @@ def _has_place(suite: Suite, method: str) -> bool:
 
 def _grid(suite: Suite, cells: Sequence[Cell], chosen: CaseResults, query: Query) -> Grid:
     results: dict[tuple[str, str], dict[int, Result | None]] = {}
-    cases: dict[tuple[str, str], Case] = {}
+    first: dict[tuple[str, str], Cell] = {}
     for cell in cells:
         place = cell.row, cell.column
         results.setdefault(place, {})[cell.case.seed] = _latest(chosen.get(cell.case, []))
-        cases.setdefault(place, cell.case)
-    entries = {place: Entry(cases[place], own) for place, own in results.items()}
+        first.setdefault(place, cell)
+    entries = {place: Entry(first[place].case, own, first[place].domain) for place, own in results.items()}
     return Grid(
         name=suite.name,
         title=suite.title,

@@ -12,6 +12,7 @@ from tent.bench.render.figures.bars import draw_bars
 from tent.bench.render.figures.multiples import draw_multiples
 from tent.bench.render.figures.panels import draw_panels, rows_by_choice
 from tent.bench.render.figures.severity_lines import draw_severities, rows_by_severity
+from tent.bench.render.figures.stream_lines import draw_stream, is_one_stream
 from tent.bench.render.figures.style import FORMATS, save_figure
 from tent.bench.render.figures.tradeoff import draw_tradeoff
 
@@ -47,7 +48,9 @@ def list_pictures(grid: Grid) -> list[Picture]:
     )
     if any(is_baseline(result.training) for result in grid.results):
         cost += ", and with the training of models that were trained by the row's own method"
+    along = f"{grid.metric.title} along the stream, over as many batches as a domain has, a line a method."
     return [
+        *([Picture("stream", along, draw_stream)] if is_one_stream(grid) else []),
         Picture(
             "columns",
             f"{grid.metric.title} by column: {rows}{over}.",
