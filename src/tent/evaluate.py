@@ -73,8 +73,7 @@ def evaluate(
         after: called after every batch, of any pass, with how many are done: to save a run that may be stopped.
     """
     adapted = model if isinstance(model, Adapted) else adapt(model, Source(), lean=False)
-    _check_options(adapted, fit, epochs, offline, reset)
-    _check_pace(pace, epochs, offline)
+    _check_options(adapted, fit, epochs, offline, reset, pace)
     track = track or (lambda batches, what, count: batches)
     run = _Run(adapted, device or model_device(adapted.source), reset, track, done, after, pace)
     before, known = asdict(adapted.state.counts), recall(adapted) if recall and offline else None
@@ -232,18 +231,15 @@ def _answers_words(adapted: Adapted, offline: bool) -> str:
     return "before the update" if adapted.answers == "before" else "after the update"
 
 
-def _check_pace(pace: float | None, epochs: int, offline: bool) -> None:
-    if pace is not None and (offline or epochs > 1):
-        raise ValueError("a stream that does not wait is answered online, in one pass; leave out offline and epochs")
-    if pace is not None and not pace > 0:
-        raise ValueError(f"pace {pace}: give a number above 0, such as 1, or None for a stream that waits")
-
-
-def _check_options(adapted: Adapted, fit: Stream | None, epochs: int, offline: bool, reset: str) -> None:
+def _check_options(
+    adapted: Adapted, fit: Stream | None, epochs: int, offline: bool, reset: str, pace: float | None
+) -> None:
     if reset not in RESETS:
         raise ValueError(f"reset {reset!r}: choose from {', '.join(RESETS)}")
     if epochs < 1:
         raise ValueError(f"epochs {epochs}: give 1 or more")
+    if pace is not None and (offline or epochs > 1 or not pace > 0):
+        raise ValueError(f"pace {pace}: give a number above 0, and one online pass; or None for a stream that waits")
     if offline and reset != "never":
         raise ValueError(f"reset {reset!r} with offline: all of the stream is learnt from before anything is answered")
     if reset == "batch":

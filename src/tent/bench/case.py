@@ -124,7 +124,7 @@ class Case:
     def pin(self, weights: str, digest: Callable[[Data], str], code: Mapping[str, str] | None = None) -> "Case":
         """Return the case tied to the hashes of its model, of all its data, and of the user's files."""
         data = tuple(replace(each, sha256=digest(each)) for each in self.data)
-        others = {name: replace(own, sha256=digest(own)) for name, own in self.other_data.items()}
+        others: dict[str, Any] = {name: replace(own, sha256=digest(own)) for name, own in self.other_data.items()}
         return replace(self, weights=weights, data=data, code=code or {}, **others)
 
     def unpin(self) -> "Case":

@@ -1,4 +1,4 @@
-"""Hard streams: shifts one after another, mixed, recurring, with correlated classes, in single images, without waiting."""
+"""Hard streams: shifts one after another, mixed or recurring, classes in bursts, single images, no time to wait."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
