@@ -45,6 +45,18 @@ FROZEN = {
     "imagenet-c": "acfb1e98fc908d37",
     "imagenet-c-by-type": "7b6b3fcf2a296306",
     "visda-c": "53e0c5231b59902c",
+    "continual": "857819386012ef4b",
+    "mixed": "cc3ab2c7bc73fb86",
+    "correlated": "21ead903d56d1ca2",
+    "recurring": "f9219dac26659fe6",
+    "speed": "21d03974354e841b",
+    "single": "c8f75dd3a3ee4842",
+    "cifar100-c-continual": "dd962e14f97e05a4",
+    "cifar100-c-mixed": "2b3ade43c188cfab",
+    "cifar100-c-correlated": "8d949c1a69ed123e",
+    "cifar100-c-recurring": "8c89c5f3d58fb997",
+    "cifar100-c-speed": "6b449fce90d85bbd",
+    "cifar100-c-single": "af75934a15775e32",
 }
 ELSEWHERE = """
 import json, sys
@@ -136,6 +148,8 @@ def test_equal_numbers_have_one_name_and_other_ones_another() -> None:
         replace(CASE, data=replace(CASE.data[0], severity=4)),
         replace(CASE, data=replace(CASE.data[0], sha256="ab")),
         replace(CASE, fit=replace(CASE.data[0], part=(0, 11))),
+        replace(CASE, prepare=Data("mnist")),
+        replace(CASE, when="online", fit=None, pace=1.0),
     ]
     assert len({case.key() for case in [CASE, *others]}) == len(others) + 1
 
@@ -147,7 +161,7 @@ def test_a_limit_makes_other_keys() -> None:
 
 
 def test_pins_and_choices_come_off_again() -> None:
-    pinned = CASE.pin("weights", ("data",), "fit", {"model": "file"})
+    pinned = CASE.pin("weights", lambda data: "fit" if data is CASE.fit else "data", {"model": "file"})
     assert (pinned.weights, pinned.data[0].sha256, pinned.fit and pinned.fit.sha256) == ("weights", "data", "fit")
     assert pinned.unpin() == CASE
     left = CASE.undecide({"threshold": "a-choice"})

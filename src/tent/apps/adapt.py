@@ -29,6 +29,7 @@ from tent.models.libraries import load_preprocess
 from tent.models.own_preprocess import ASSUMED, PreprocessChoice
 from tent.norm import Stats
 from tent.plotting import pyplot
+from tent.select import nothing
 
 SOURCE_BATCH = 64  # at least, of source images: a few at a time would say little of a batch norm's statistics
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -160,7 +161,9 @@ class Job:
             return self.stats
         few = f"batches of {size} are small for a batch norm's statistics"
         if self.stats is None:
-            notices.add(f"{few}: {suited!r} is used instead of {wanted!r}; --stats chooses")
+            drifts = size < norm.FEW_SAMPLES and not self.episodic and self.method.select is not nothing
+            more = "; updates on so few may drift: bring more, or pass --method bn" if drifts else ""
+            notices.add(f"{few}: {suited!r} is used instead of {wanted!r}; --stats chooses{more}")
             return suited
         notices.add(f"{few}, which --stats batch asks for; leave it out for {suited!r}")
         return self.stats

@@ -61,7 +61,7 @@ class Run:
         self.job, self.entry, self.images, self.stream, self.adapted = job, entry, images, stream, adapted
         self.settings, self.notices = settings, notices
         self.when: dict[str, Any] = {"offline": True, "epochs": job.epochs} if job.epochs else {}
-        self.record, self.runs = Record(tuple(entry.class_names or ())), (ClassRuns(), ClassRuns())
+        self.record, self.runs = Record(tuple(entry.class_names or ())), ClassRuns()
         self._source = adapt(entry.model, Source())
 
     def answer(self, folder: OutFolder, track: Track, left: dict[str, Any] | None) -> None:
@@ -72,7 +72,7 @@ class Run:
         def note(batch: Batch, output: Any) -> None:
             inputs = call_inputs(batch.inputs)
             self.record.add(answer(self._source, batch), find_logits(output, inputs), batch.labels)
-            self._watch(self.record.before.classes[-1], self.record.after.classes[-1])
+            self._watch(self.record.before.classes[-1])
 
         def save(done: int) -> None:
             nonlocal keeps
@@ -132,20 +132,19 @@ class Run:
         done = folder.restore(self.adapted, about["done"])
         self.record = Record.restore(left) if left else self.record
         self.notices.lines += [line for line in about["notices"] if line not in self.notices.lines]
-        for before, after in zip(self.record.before.classes, self.record.after.classes, strict=True):
-            self._watch(before, after)
+        for classes in self.record.before.classes:
+            self._watch(classes)
         self._left_out.update({int(place): why for place, why in about["unreadable"].items()})
         passes = len(self.stream) * (1 + self.job.epochs)
         self.notices.say(f"continuing after {done:,} of {passes:,} batches")
         return done
 
-    def _watch(self, *predictions: NDArray[np.int64]) -> None:
-        """Say so, once, if classes come in runs; a source that fails may not see it, nor an adapted model."""
-        for runs, classes in zip(self.runs, predictions, strict=True):
-            runs.add(classes)
-            said = any(line.startswith(SORTED) for line in self.notices.lines)
-            if runs.found and self.adapted.updates and not said:
-                self.notices.add(runs.warning)
+    def _watch(self, classes: NDArray[np.int64]) -> None:
+        """Say so, once, if the source's classes come in runs; those of a model that drifts do so by themselves."""
+        self.runs.add(classes)
+        said = any(line.startswith(SORTED) for line in self.notices.lines)
+        if self.runs.found and self.adapted.updates and not said:
+            self.notices.add(self.runs.warning)
 
     def _save(self, folder: OutFolder, done: int) -> bool:
         """Save the run, and tell whether that could be done: a method of one's own may hold what no file can."""

@@ -60,8 +60,7 @@ def domains(name: str, seed: int) -> tuple[Data, ...]:
 
 def single_rows(name: str, images: int | None) -> list[tuple[str, Case]]:
     """Return what can be done with one image at a time: a prior, source statistics, and a method made for it."""
-    images = min(images or SINGLE_IMAGES, SINGLE_IMAGES)
-    case = Case(MODELS[name], (Data(name),), "source", images=images, batch_size=1)
+    case = Case(MODELS[name], (Data(name),), "source", images=images or SINGLE_IMAGES, batch_size=1)
     return [
         ("Source", case),
         ("BN, prior 16", replace(case, method="bn", stats="prior:16")),
