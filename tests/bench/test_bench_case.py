@@ -182,7 +182,7 @@ def test_what_is_in_a_case_cannot_change() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"method": "magic"}, "no method 'magic'; there are source, bn"),
+        ({"method": "magic"}, "no method 'magic'; there are bn, "),
         ({"when": "later"}, "when 'later': choose from online, offline"),
         ({"epochs": 0}, "epochs 0: give 1 or more"),
         ({"images": 0}, "images 0: give 1 or more"),
