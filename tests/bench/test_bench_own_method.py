@@ -82,7 +82,7 @@ def test_its_row_stands_beside_tents_in_its_own_settings() -> None:
 @pytest.mark.parametrize(
     ("method", "message"),
     [
-        ("nope", "no method 'nope'; there are source, bn"),
+        ("nope", "no method 'nope'; there are bn, "),
         ("gone.py:Sharpen", "gone.py: there is no such file"),
         ("my.py:Blur", "my.py: 'Blur' is not a subclass of tent.Method"),
         ("nets.py:Net", "nets.py: 'Net' is not a subclass of tent.Method"),
