@@ -121,7 +121,7 @@ def test_a_second_run_in_the_same_folder_is_kept_out(root, out):
 
 
 def test_what_is_missing_is_named(root, out):
-    with pytest.raises(ValueError, match=r"no network 'r27'; there are r26, r26-gn, .*wrn-40-2"):
+    with pytest.raises(ValueError, match=r"no network 'r27'; there are r26, r26w2, .*wrn-40-2"):
         train(Recipe("r27", "cifar10"), out, root=root)
     with pytest.raises(OSError, match="mnist"):
         train(Recipe("r26", "mnist"), out, root=root)
