@@ -62,7 +62,7 @@ def llama_config() -> Any:
 
 
 def images(size: int) -> dict[str, Tensor]:
-    return {"pixel_values": torch.randn(3, 3, size, size)}
+    return {"pixel_values": torch.randn(4, 3, size, size)}
 
 
 def words() -> dict[str, Tensor]:
@@ -174,7 +174,7 @@ def hold(model: nn.Module, *args: Tensor, **kwargs: Tensor) -> None:
 @pytest.mark.parametrize("name", TIMM)
 def test_timm(name: str) -> None:
     torch.manual_seed(0)
-    hold(timm.create_model(name, num_classes=10), torch.randn(3, 3, TIMM[name], TIMM[name]))
+    hold(timm.create_model(name, num_classes=10), torch.randn(4, 3, TIMM[name], TIMM[name]))
 
 
 @pytest.mark.parametrize("name", TORCHVISION)
@@ -182,7 +182,7 @@ def test_torchvision_classification(name: str) -> None:
     torch.manual_seed(0)
     hold(
         torchvision.models.get_model(name, weights=None, num_classes=10),
-        torch.randn(3, 3, TORCHVISION[name], TORCHVISION[name]),
+        torch.randn(4, 3, TORCHVISION[name], TORCHVISION[name]),
     )
 
 
@@ -190,7 +190,7 @@ def test_torchvision_classification(name: str) -> None:
 def test_torchvision_segmentation(name: str) -> None:
     torch.manual_seed(0)
     model = torchvision.models.get_model(name, weights=None, weights_backbone=None, num_classes=4)
-    hold(model, torch.randn(2, 3, 64, 64))
+    hold(model, torch.randn(4, 3, 64, 64))
 
 
 @pytest.mark.parametrize("name", HF)

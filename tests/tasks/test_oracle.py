@@ -93,10 +93,10 @@ def test_it_keeps_nothing_on_itself_and_is_shared_by_threads() -> None:
 
 def test_revealing_nests() -> None:
     adapted = tent.adapt(net(), Oracle())
-    with reveal(torch.tensor([0, 1, 2, 3])):
-        with reveal(torch.tensor([0])):
-            adapted(torch.rand(1, 3, 8, 8))
-        adapted(torch.rand(4, 3, 8, 8))
+    with reveal(torch.tensor([0, 1, 2, 3, 0])):
+        with reveal(torch.tensor([0, 1, 2, 3])):
+            adapted(torch.rand(4, 3, 8, 8))
+        adapted(torch.rand(5, 3, 8, 8))
     assert (adapted.updates, adapted.skipped) == (2, 0)
 
 
