@@ -100,6 +100,11 @@ def test_conditions_are_as_measured() -> None:
             assert row in text, row
 
 
+def test_what_a_prior_gains_is_as_measured() -> None:
+    plain, prior = (measured("batches of 16", method, "fog") for method in ("Tent", "Tent, Prior(16)"))
+    assert f"in batches of 16 it takes fog from {plain} to {prior}%." in page("README.md")
+
+
 def test_signs_are_as_measured() -> None:
     text, shuffled = page("docs/choosing.md"), "batches of 128"
     shown = ((shuffled, "source"), (shuffled, "Tent"), (shuffled, "Tent, lr 0.01"), ("sorted by class", "Tent"))
