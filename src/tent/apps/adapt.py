@@ -123,8 +123,9 @@ def _check_fit(entry: Entry, stream: Stream) -> None:
     batch = next(iter(stream.first(1))).to(model_device(entry.model))
     try:
         classes = _answer(adapt(entry.model, Source(), lean=False), batch).shape[1]  # torch's own words for what fails
-    except RuntimeError as error:
+    except (RuntimeError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError) as error:
         shape, reason = "x".join(map(str, batch.inputs.shape[1:])), str(error).partition("\n")[0]
+        reason = reason if isinstance(error, RuntimeError) else f"{type(error).__name__}: {reason}"
         raise ValueError(f"{entry.name} fails on an image of {stream.name}, {shape}: {reason}") from error
     if stream.classes is not None and stream.classes > classes:
         raise ValueError(f"{stream.name} has {stream.classes} classes, but {entry.name} answers with {classes}")
