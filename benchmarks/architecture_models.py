@@ -148,7 +148,7 @@ def make_timm(name: str) -> tuple[nn.Module, Inputs]:
 def make_torchvision(name: str) -> tuple[nn.Module, Inputs]:
     """Return a model of torchvision, and images or a film for it."""
     own = torchvision.models.get_model_builder(name).__module__
-    more = {"weights_backbone": None} if "segmentation" in own else {}
+    more: dict[str, Any] = {"weights_backbone": None} if "segmentation" in own else {}
     more |= {"init_weights": True} if name in ("googlenet", "inception_v3") else {}
     model = torchvision.models.get_model(name, weights=None, num_classes=CLASSES, **more).double().eval()
     size = {"inception_v3": 96, "vit_b_32": 224, "maxvit_t": 224, "mvit_v2_s": 224}.get(name, 64)

@@ -11,6 +11,7 @@ import json
 import sys
 import time
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ def check(name: str) -> dict[str, Any]:
         model, inputs = MODELS[name]()
         with torch.no_grad():  # many heads and layer scales begin at zero, where nothing learns
             for param in model.parameters():
-                param += 0.02 * torch.randn_like(param)
+                param.add_(torch.randn_like(param), alpha=0.02)
             model.eval()(*inputs[0], **inputs[1])
         reference = Reference(model)
         if not reference.params:
@@ -111,7 +112,7 @@ def check(name: str) -> dict[str, Any]:
 
 
 def compare(
-    model: nn.Module, inputs: Inputs, lean: bool, answers: list[Tensor], params: dict[str, Tensor]
+    model: nn.Module, inputs: Inputs, lean: bool, answers: list[Tensor], params: Mapping[str, Tensor]
 ) -> tuple[float, str]:
     """Return the largest distance from the reference, and what is wrong, if anything."""
     before, modes = copy.deepcopy(model.state_dict()), [module.training for module in model.modules()]
@@ -131,7 +132,7 @@ def compare(
     return far, ""
 
 
-def last_bit(model: nn.Module, inputs: Inputs, answers: list[Tensor], params: dict[str, Tensor]) -> float:
+def last_bit(model: nn.Module, inputs: Inputs, answers: list[Tensor], params: Mapping[str, Tensor]) -> float:
     """Return how far the reference moves when the inputs do by their last bit: a deep net may amplify it a lot."""
     moved = tuple(x.nextafter(x * 2) for x in inputs[0])
     words = {name: x.nextafter(x * 2) if x.is_floating_point() else x for name, x in inputs[1].items()}

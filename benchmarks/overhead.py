@@ -39,7 +39,9 @@ def self_check_share(model: nn.Module, x: Tensor, method: tent.Method, repeats: 
     """Return the time that the check adds, as a share of a stream's: first batches with and without it, interleaved."""
     kinds = tent.adapt(model, method)
     kinds(x)
-    checked, unchecked, later = [], [], []
+    checked: list[float] = []
+    unchecked: list[float] = []
+    later: list[float] = []
     for i in range(2 * repeats):
         adapted = tent.adapt(model, method)
         if i % 2:

@@ -28,7 +28,7 @@ TRAINING = {  # as a card has it
 
 def result(case: Case, error: float, seconds: float = 2.0, images: int = 1000, **changes: object) -> Result:
     """Return what a case might have given."""
-    case = case if case.weights else case.pin(WEIGHTS, [DATA] * len(case.data), DATA if case.fit else "")
+    case = case if case.weights else case.pin(WEIGHTS, lambda _: DATA)
     choices = {}
     if rule := case.choose.get("threshold"):  # as if it had been followed
         choices = {"threshold": {"suite": rule, "errors": {"0": 0.2, "0.9": 0.19}}}

@@ -33,7 +33,7 @@ def test_the_lowest_mean_is_chosen() -> None:
 def test_a_result_is_found_by_its_own_case_and_by_the_one_that_left_the_choice_open() -> None:
     left = Case("m", Data("fog"), "pl", choose={"threshold": "a-choice"})
     case = left.decide("threshold", 0.5)
-    result = Result(case.pin("weights", ("data",)), {"error": 0.1})
+    result = Result(case.pin("weights", lambda _: "data"), {"error": 0.1})
     assert result.suite_cases == (case,)
     assert result.with_choices({"threshold": {"suite": "a-choice"}}).suite_cases == (case, left)
 

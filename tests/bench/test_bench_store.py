@@ -208,7 +208,7 @@ def test_two_cannot_run_a_case_at_once_but_other_cases(store: Store) -> None:
 
 def test_a_success_takes_the_place_of_a_failure_from_before_the_hashes_were_known(store: Store) -> None:
     store.put(replace(RESULT, metrics={}, error="no model 'm'"))
-    store.put(replace(RESULT, case=CASE.pin("weights", ("data",))))
+    store.put(replace(RESULT, case=CASE.pin("weights", lambda _: "data")))
     assert [result.error for result in store.all()] == [None]
 
 

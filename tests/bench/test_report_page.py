@@ -151,7 +151,7 @@ def test_the_command_writes_one_page_and_runs_no_model(tmp_path: Path, monkeypat
     ran = tent(tmp_path, "report", "--out", "nowhere/page.html")
     assert (ran.returncode, ran.stderr) == (2, "tent: nowhere/page.html: its folder does not exist; create it first\n")
     for cell in tiny().cells((0,), None):
-        store.put(result(cell.case.pin("b2" * 32, [DATA]), 0.5))
+        store.put(result(cell.case.pin("b2" * 32, lambda _: DATA), 0.5))
     ran = tent(tmp_path, "report")
     assert ran.returncode == 2
     assert "2 different weights" in ran.stderr

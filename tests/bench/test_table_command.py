@@ -69,7 +69,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
 def test_seeds_and_weights_choose(tmp_path: Path) -> None:
     store = stored(tmp_path / "results")
     for cell in tiny().cells((0,), None):
-        store.put(result(cell.case.pin("b2" * 32, [DATA]), 0.5))
+        store.put(result(cell.case.pin("b2" * 32, lambda _: DATA), 0.5))
     ran = tent(tmp_path, "table", "tiny")
     assert ran.returncode == 2
     assert "2 different weights" in ran.stderr

@@ -101,7 +101,7 @@ def test_trainings_of_each_seed_are_told_from_one(tmp_path: Path) -> None:
 
     again = replace(suite, cells=cells)
     results = [
-        result(c.case.pin(f"{c.case.seed}{c.row}" * 8, [DATA]), 0.5 + 0.1 * c.case.seed) if c.row == "Source"
+        result(c.case.pin(f"{c.case.seed}{c.row}" * 8, lambda _: DATA), 0.5 + 0.1 * c.case.seed) if c.row == "Source"
         else result(c.case, 0.5)
         for c in cells((0, 1), None)
     ]  # fmt: skip

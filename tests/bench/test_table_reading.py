@@ -28,7 +28,7 @@ def test_two_sets_of_weights_end_in_one_clear_line_and_a_prefix_picks(tmp_path: 
     suite, store = tiny(), stored(tmp_path)
     for cell in suite.cells((0, 1, 2), None):
         if cell.row == "first":
-            store.put(result(cell.case.pin(OTHER, [DATA]), 0.5))
+            store.put(result(cell.case.pin(OTHER, lambda _: DATA), 0.5))
     with pytest.raises(ValueError, match="tiny: the store has results of net-0 with 2 different weights") as told:
         read_grid(suite, store.all())
     assert "a1a1a1a1a1a1, b2b2b2b2b2b2" in str(told.value)
@@ -43,14 +43,16 @@ def test_two_sets_of_weights_end_in_one_clear_line_and_a_prefix_picks(tmp_path: 
 def test_weights_are_not_mixed_even_if_no_cell_has_two(tmp_path: Path) -> None:
     suite = tiny()
     cells = suite.cells((0,), None)
-    store = kept(tmp_path, *(result(c.case.pin(OTHER if c.column == "two" else WEIGHTS, [DATA]), 0.5) for c in cells))
+    store = kept(
+        tmp_path, *(result(c.case.pin(OTHER if c.column == "two" else WEIGHTS, lambda _: DATA), 0.5) for c in cells)
+    )
     with pytest.raises(ValueError, match="2 different weights"):
         read_grid(suite, store.all())
 
 
 def test_two_versions_of_the_data_are_told_apart_too(tmp_path: Path) -> None:
     suite, store = tiny(), stored(tmp_path)
-    store.put(result(suite.cells((0,), None)[0].case.pin(WEIGHTS, [OTHER]), 0.5))
+    store.put(result(suite.cells((0,), None)[0].case.pin(WEIGHTS, lambda _: OTHER), 0.5))
     with pytest.raises(ValueError, match="results of set-0 with 2 different data"):
         read_grid(suite, store.all())
     assert read_grid(suite, store.all(), Query(hashes=(DATA[:6],))).summary("first").mean == pytest.approx(0.16)
@@ -136,10 +138,10 @@ def test_a_hash_that_one_suite_needs_does_not_stop_another(tmp_path: Path) -> No
     first, second = tiny(), replace(tiny(), name="more").with_model("net-7")
     store = stored(tmp_path)
     for cell in first.cells((0,), None):
-        store.put(result(cell.case.pin(OTHER, [DATA]), 0.5))
+        store.put(result(cell.case.pin(OTHER, lambda _: DATA), 0.5))
     for cell in second.cells((0,), None):
         if cell.case.model == "net-7":
-            store.put(result(cell.case.pin("c3" * 32, [DATA]), 0.5))
+            store.put(result(cell.case.pin("c3" * 32, lambda _: DATA), 0.5))
     with pytest.raises(ValueError, match="2 different weights"):
         read_grids([first, second], store.all())
     found = read_grids([first, second], store.all(), ("a1",))

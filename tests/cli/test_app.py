@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command import tent
 
@@ -26,6 +27,30 @@ def library():
 
 def end():
     raise SystemExit(0)
+
+class Alike(nn.Module):
+    def __eq__(self, other):
+        return True
+
+def alike():
+    return nn.Sequential(Alike())
+
+class Failing(nn.Module):
+    def __init__(self, fail):
+        super().__init__()
+        self.norm, self.fail = nn.BatchNorm2d(3), fail
+
+    def forward(self, x):
+        return self.fail(x)
+
+def key():
+    return Failing(lambda x: {}["absent"])
+
+def attribute():
+    return Failing(lambda x: x.nothing)
+
+def argument():
+    return Failing(lambda x, y: x)
 """
 
 
@@ -68,6 +93,7 @@ def test_doctor_reads_a_factory(folder: Path) -> None:
         (["nets.py:unknown"], "nets.py:unknown: NameError: name 'missing' is not defined (nets.py, line 11)"),
         (["nets.py:library"], "nets.py:library: ModuleNotFoundError: No module named 'no_such_library'"),
         (["nets.py:end"], "nets.py:end: SystemExit: 0"),
+        (["nets.py:alike"], "nets.py:alike: TypeError: unhashable type: 'Alike'"),
         (["broken.py:net"], "broken.py: NameError: name 'torhc' is not defined"),
         (["script.py:net"], "script.py: SystemExit: usage: script"),
         (["~no_such_user/nets.py:net"], "nets.py: there is no such file"),
@@ -83,6 +109,20 @@ def test_bad_input_ends_in_one_line_and_exit_code_2(folder: Path, arguments: lis
     assert ran.returncode == 2
     assert message in ran.stderr
     assert len(ran.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [("key", "KeyError: 'absent'"), ("attribute", "AttributeError: "), ("argument", "TypeError: ")],
+)
+def test_what_fails_inside_a_model_is_said_by_adapt_and_by_doctor(folder: Path, model: str, message: str) -> None:
+    np.save(folder / "x.npy", np.zeros((4, 8, 8, 3), np.uint8))
+    ran = tent(folder, "adapt", f"nets.py:{model}", "x.npy")
+    assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 1)
+    assert message in ran.stderr
+    ran = tent(folder, "doctor", f"nets.py:{model}")
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert "a step failed" in ran.stdout
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def _step(report: Report, model: nn.Module, batch: Inputs, logits: Picker | None
                 seen.output  # noqa: B018 (the pass is made here)
             _answers(report, seen.logits.detach())
             _gradients(report, adapted, seen)
-    except (ValueError, RuntimeError, ArithmeticError, TypeError, LookupError) as error:
+    except (ValueError, RuntimeError, ArithmeticError, TypeError, LookupError, AttributeError, AssertionError) as error:
         what, _, remedy = " ".join(str(error).split()).partition("; ")
         report.add(
             "error", f"a step failed: {what}", remedy or "call the model itself on this batch, and mend that first"

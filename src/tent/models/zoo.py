@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tent.files import blame
 from tent.models.cards import build_from_card, is_trained, load_own, load_trained, read_card, split_own
 from tent.models.entry import Entry
 from tent.models.libraries import LIBRARIES, load_factory
@@ -46,7 +47,8 @@ def load(name: str, weights: str | os.PathLike[str] | None = None, pretrained: b
     if weights is not None:
         load_weights(entry.model, entry.name, weights)
         entry = replace(entry, weights=f"{Path(weights).name}", training=None)
-    entry.model.eval()
+    with blame(entry.name):  # torch refuses some modules of one's own
+        entry.model.eval()
     return entry
 
 
