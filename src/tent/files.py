@@ -99,7 +99,7 @@ def load_python_file(path: str) -> ModuleType:
 
 
 @contextmanager
-def blame(culprit: str, path: str) -> Iterator[None]:
+def blame(culprit: str, path: str | None = None) -> Iterator[None]:
     """Turn whatever a user's code raises into an ImportError that names the code, the error and its line."""
     try:
         yield
