@@ -51,11 +51,11 @@ FROZEN = {
     "recurring": "f9219dac26659fe6",
     "speed": "21d03974354e841b",
     "single": "c8f75dd3a3ee4842",
-    "cifar100-c-continual": "dd962e14f97e05a4",
-    "cifar100-c-mixed": "2b3ade43c188cfab",
-    "cifar100-c-correlated": "8d949c1a69ed123e",
-    "cifar100-c-recurring": "8c89c5f3d58fb997",
-    "cifar100-c-speed": "6b449fce90d85bbd",
+    "cifar100-c-continual": "bf404b660229cf78",
+    "cifar100-c-mixed": "042051f5e0fed601",
+    "cifar100-c-correlated": "d044317ba6770b6c",
+    "cifar100-c-recurring": "5b474c19d66b51e9",
+    "cifar100-c-speed": "527572258eaffc50",
     "cifar100-c-single": "af75934a15775e32",
 }
 ELSEWHERE = """
