@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import pytest
 from pages import ROOT
 
+from tent.apps.demo import LR
 from tent.bench.read.grid import Grid
 from tent.bench.read.query import open_results, read_grid
 from tent.bench.suites import SUITES
@@ -98,6 +99,16 @@ def test_conditions_are_as_measured() -> None:
                 continue
             row = line(condition, method, *(measured(condition, method, kind) for kind in kinds))
             assert row in text, row
+
+
+def test_the_demos_rate_is_the_best_on_the_held_out_types() -> None:
+    errors = {
+        name: sum(each["error"] for each in kinds.values()) / 4 for name, kinds in MEASURED["held-out types"].items()
+    }
+    best = min(errors, key=lambda name: errors[name])
+    assert best == f"Tent, lr {LR:g}"
+    cells = [f"**{100 * error:.1f}**" if name == best else f"{100 * error:.1f}" for name, error in errors.items()]
+    assert line("mean error of the held-out types (%)", *cells) in page("docs/choosing.md")
 
 
 def test_what_a_prior_gains_is_as_measured() -> None:
