@@ -32,10 +32,8 @@ class Setting:
 
 
 FEW = ("conv", "residual", "layer-norm-two-heads")  # batch norm, a dict of maps, no batch statistics
-LABELS = ("conv", "named", "layer-norm-two-heads")  # the same with one label an image
 ROTATION_NETS = tuple(TWO_HEADED)  # TTT is refused by a net that has no rotation head
 
-IMAGE_NETS = ("conv", "named", "group-norm-two-heads")  # one prediction an image, which methods with views need
 PIXELS = tent.Pixels(0.4, 0.1)  # the batches of toys.py reach from -6 to 7
 
 # every kind of net for what differs in kind, one or two for a variation of it, so that all of it takes minutes
