@@ -126,7 +126,7 @@ def test_broken_images_are_left_out_and_listed(folder: Path) -> None:
     whole = (folder / "photos" / "red" / "0.png").read_bytes()
     (folder / "photos" / "red" / "0.png").write_bytes(whole[:-30])
     (folder / "photos" / "blue" / "junk.jpg").write_text("junk")
-    words = ["nets.py:both", "photos", "--classes", "names.txt", "--batch", "1"]
+    words = ["nets.py:both", "photos", "--classes", "names.txt", "--batch", "1", "--stats", "prior:4"]
     ran = adapt(folder, *words)
     assert ran.returncode == 0, ran.stderr
     assert "warning: left out, since it cannot be read: blue/junk.jpg and 1 more; photos/blue/junk.jpg" in ran.stderr
@@ -181,3 +181,11 @@ def test_a_last_batch_of_very_few_images_joins_the_one_before(folder: Path) -> N
     summary = read(folder)[0]
     assert (summary["images"], summary["updates"]) == (90, 1)
     assert summary["protocol"]["batch"] == "87 images"
+
+
+@pytest.mark.parametrize("size", ["1", "3"])
+def test_online_updates_on_a_few_images_are_refused_with_what_to_do(folder: Path, size: str) -> None:
+    ran = adapt(folder, "nets.py:both", "photos", "--unlabelled", "--batch", size)
+    assert ran.returncode == 2
+    assert "updates on so few drift: pass a larger --batch, --method bn or --episodic" in ran.stderr
+    assert adapt(folder, "nets.py:both", "photos", "--unlabelled", "--batch", size, "--method", "bn").returncode == 0

@@ -376,7 +376,8 @@ def check_alike(folder: Path) -> None:
 @pytest.mark.parametrize("after", [2, 5])  # in the first of two passes of learning, and while it answers
 def test_a_run_that_was_stopped_goes_on_in_any_pass(folder: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     (folder / "photos" / "2.png").write_bytes(b"not a picture")
-    words = ["nets.py:net", "photos", "--epochs", "1", "--batch", "1", "--order", "shuffled", "--every", "0"]
+    words = ["nets.py:net", "photos", "--epochs", "1", "--batch", "1", "--stats", "prior:4"]
+    words += ["--order", "shuffled", "--every", "0"]
     save = OutFolder.save
 
     def stop(self: OutFolder, adapted: object, done: int, *rest: object) -> None:

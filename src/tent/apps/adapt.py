@@ -161,9 +161,11 @@ class Job:
             return self.stats
         few = f"batches of {size} are small for a batch norm's statistics"
         if self.stats is None:
-            drifts = size < norm.FEW_SAMPLES and not self.episodic and self.method.select is not nothing
-            more = "; updates on so few may drift: bring more, or pass --method bn" if drifts else ""
-            notices.add(f"{few}: {suited!r} is used instead of {wanted!r}; --stats chooses{more}")
+            if self.batch_size < norm.FEW_SAMPLES and not self.episodic and self.method.select is not nothing:
+                raise ValueError(
+                    f"{few}, and updates on so few drift: pass a larger --batch, --method bn or --episodic"
+                )
+            notices.add(f"{few}: {suited!r} is used instead of {wanted!r}; --stats chooses")
             return suited
         notices.add(f"{few}, which --stats batch asks for; leave it out for {suited!r}")
         return self.stats
