@@ -188,5 +188,5 @@ def test_online_updates_on_a_few_images_are_refused_with_what_to_do(folder: Path
     words = ["adapt", "nets.py:both", "photos", "--unlabelled", "--limit", "12", "--batch", size]
     ran = tent(folder, *words)
     assert ran.returncode == 2
-    assert "updates on so few drift: take a larger --batch, --method bn, --episodic" in ran.stderr
+    assert "updates on so few drift: pass a larger --batch, --method bn or --episodic" in ran.stderr
     assert tent(folder, *words, "--method", "bn").returncode == 0
