@@ -117,5 +117,8 @@ class Facade(nn.Module):
 
 def refuse_adapted(model: nn.Module) -> None:
     """Refuse a model that is adapted already, or a part of which is."""
-    if isinstance(model, nn.Module) and any(isinstance(module, Facade) for module in model.modules()):
-        raise ValueError("the model is adapted already; adapt its source: tent.adapt(adapted.source)")
+    parts = [model] if isinstance(model, nn.Module) else []
+    for part in parts:  # not torch's own list of modules, which fails on modules that have no hash
+        if isinstance(part, Facade):
+            raise ValueError("the model is adapted already; adapt its source: tent.adapt(adapted.source)")
+        parts += [own for own in part._modules.values() if own is not None]
