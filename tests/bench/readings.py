@@ -33,9 +33,11 @@ def result(case: Case, error: float, seconds: float = 2.0, images: int = 1000, *
     if rule := case.choose.get("threshold"):  # as if it had been followed
         choices = {"threshold": {"suite": rule, "errors": {"0": 0.2, "0.9": 0.19}}}
         case = case.decide("threshold", 0.9)
+    metrics = {"error": error, "cross_entropy": 2 * error, "entropy": error / 2, "ece": error / 4}
     whole = Result(
         case,
-        metrics={"error": error, "cross_entropy": 2 * error, "entropy": error / 2, "ece": error / 4},
+        metrics=metrics,
+        by_domain={data.label: metrics for data in case.data} if len(case.data) > 1 else {},
         by_batch={name: [error, error] for name in ("error", "cross_entropy", "entropy", "ece")},
         seconds=seconds,
         images_per_second=images / seconds,

@@ -110,7 +110,7 @@ def test_a_trained_row_carries_its_budget_in_its_note(data: Path) -> None:
         {"answers": "before"},
         {"steps": 2, "epochs": 2},
         {"when": "offline"},
-        {"reset": "batch", "batch_size": 1, "images": 3, "options": {"copies": 4}},
+        {"reset": "batch", "batch_size": 1, "images": 3, "options": {"copies": 4}, "stats": "source"},
     ],
 )
 def test_test_time_training_runs_and_takes_as_many_images_as_are_counted(

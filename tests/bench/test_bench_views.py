@@ -7,10 +7,14 @@ from toys import made
 
 import tent
 from tent.apps.adapt import Job
+from tent.apps.adapt_run import Notices
+from tent.apps.run_data import DataChoice
 from tent.bench.case import Case, Data
 from tent.bench.execute.adapted_cache import AdaptedCache
 from tent.bench.execute.build import build_adapted
 from tent.data.preprocess import Preprocess
+from tent.data.samples import Samples
+from tent.data.stream import Stream
 from tent.models.entry import Entry
 
 MEAN, STD = (0.5, 0.4, 0.3), (0.2, 0.2, 0.2)
@@ -28,8 +32,10 @@ def test_a_case_tells_its_method_how_inputs_are_normalised() -> None:
 
 
 def test_a_run_tells_its_method_how_inputs_are_normalised(tmp_path: Path) -> None:
-    job = Job("toy", "photos", method=tent.ROID(), out=tmp_path)
-    assert job.adapted(ENTRY).method == tent.ROID(pixels=tent.Pixels(MEAN, STD))
+    job = Job("toy", DataChoice("photos"), method=tent.ROID(), out=tmp_path, stats=tent.norm.Batch())
+    stream = Stream(Samples([(torch.zeros(3, 8, 8), 0)] * 64), 64)
+    adapted = job._adapt(ENTRY, stream, Notices(print))
+    assert adapted.method == tent.ROID(pixels=tent.Pixels(MEAN, STD))
 
 
 def test_what_is_recalled_answers_with_the_draws_of_what_was_kept(tmp_path: Path) -> None:
