@@ -42,6 +42,6 @@ def _takes(model: nn.Module, images: Tensor) -> bool:
     try:
         with torch.no_grad(), eval_mode(list(model.modules())):
             model(images)
-    except (RuntimeError, ValueError, AssertionError, IndexError, TypeError):
+    except (RuntimeError, ValueError, ArithmeticError, TypeError, LookupError, AttributeError, AssertionError):
         return False
     return True
