@@ -166,7 +166,9 @@ def test_online_with_labels_writes_everything(folder: Path) -> None:
 def test_a_folder_without_labels_offline_as_parquet(folder: Path) -> None:
     import pyarrow.parquet
 
-    summary = done(folder, "nets.py:net", "photos", "--epochs", "2", "--batch", "3", "--table", "parquet")
+    summary = done(
+        folder, "nets.py:net", "photos", "--epochs", "2", "--batch", "3", "--stats", "prior:4", "--table", "parquet"
+    )
     assert "error_after" not in summary
     assert summary["protocol"]["order"].startswith("by the number in their names")  # type: ignore[index]
     assert summary["protocol"]["when"].startswith("offline: 2 passes of learning")  # type: ignore[index]
