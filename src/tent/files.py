@@ -1,5 +1,6 @@
 """Files that are whole or not there at all, places that one process writes to at a time, and users' Python files."""
 
+import glob
 import hashlib
 import importlib.util
 import os
@@ -7,7 +8,7 @@ import shutil
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -64,8 +65,12 @@ def check_space(path: Path, needed: int) -> None:
 
 
 @contextmanager
-def lock(path: Path, busy: str) -> Iterator[None]:
-    """Keep other processes out while the lock is held, or raise with this message; it ends with its process."""
+def lock(path: Path, busy: str, files: Iterable[Path] = ()) -> Iterator[None]:
+    """Keep other processes out while the lock is held, or raise with this message; it ends with its process.
+
+    Args:
+        files: written by the lock's holder alone; what a killed holder left half-written beside them is removed.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     held = FileLock(path)
     try:
@@ -73,9 +78,17 @@ def lock(path: Path, busy: str) -> Iterator[None]:
     except Timeout:
         raise BlockingIOError(busy) from None
     try:
+        for file in files:
+            remove_partials(file)
         yield
     finally:
         held.release()
+
+
+def remove_partials(path: Path) -> None:
+    """Remove what killed writes of a file left beside it; for those who know that nobody else is writing it."""
+    for partial in path.parent.glob(f".{glob.escape(path.name)}.*making"):
+        partial.unlink(missing_ok=True)
 
 
 def load_python_file(path: str) -> ModuleType:

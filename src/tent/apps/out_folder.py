@@ -35,7 +35,9 @@ class OutFolder:
         missing = [each for each in (self.path, *self.path.parents) if not each.exists()]
         self.path.mkdir(parents=True, exist_ok=True)
         try:
-            with lock(self.path / ".lock", f"{self.path}: another run is under way in it; choose another --out"):
+            busy = f"{self.path}: another run is under way in it; choose another --out"
+            files = [*(self.path / name for name in FILES), self.hidden / PROGRESS]
+            with lock(self.path / ".lock", busy, files):
                 try:
                     yield
                 finally:
@@ -49,7 +51,6 @@ class OutFolder:
         self, settings: Mapping[str, str], overwrite: bool
     ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
         """Return the summary of these settings' run if it has ended, or what is left of it if it has not."""
-        self._sweep()
         if overwrite:
             self.clear()
         summary, left = self._read_summary(), self._read_progress()
@@ -99,14 +100,6 @@ class OutFolder:
             for file in sorted(self.hidden.iterdir(), key=lambda file: file.name != PROGRESS):
                 file.unlink()
             self.hidden.rmdir()
-
-    def _sweep(self) -> None:
-        """Remove what a killed process was writing."""
-        for name in FILES:
-            for partial in self.path.glob(f".{name}.*.making"):
-                partial.unlink()
-        for partial in self.hidden.glob("*.making"):
-            partial.unlink()
 
     def _read_summary(self) -> dict[str, Any] | None:
         path = self.path / SUMMARY

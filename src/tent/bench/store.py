@@ -61,7 +61,7 @@ class Store:
         if not (ignore := locks / ".gitignore").is_file():
             locks.mkdir(parents=True, exist_ok=True)
             ignore.write_text("*\n", encoding="utf-8")
-        return lock(locks / f"{stem}.lock", f"{stem}: another process is running this case")
+        return lock(locks / f"{stem}.lock", f"{stem}: another process is running this case", [self.path(case)])
 
     def set_aside(self, case: Case) -> None:
         """Rename the file of a case that is about to run, under its lock, if it is no whole result."""

@@ -20,7 +20,8 @@ from tent.models.weight_files import BROKEN
 
 def lock_run(folder: Path) -> AbstractContextManager[None]:
     """Keep a second process out of a folder."""
-    return lock(folder / ".lock", f"{folder}: another training is under way in it; wait for its end")
+    busy = f"{folder}: another training is under way in it; wait for its end"
+    return lock(folder / ".lock", busy, [folder / name for name in (CHECKPOINT, WEIGHTS, CARD)])
 
 
 def save_checkpoint(state: dict[str, Any], folder: Path) -> None:
