@@ -86,10 +86,16 @@ def kept(folder: Path, *results: Result) -> Store:
     return store
 
 
-def fill(
-    store: Store, suite: Suite, seeds: tuple[int, ...], number: Callable[[str, str, Case], tuple[float, float]]
-) -> None:
-    """Put a result of every cell in a store; `number` gives its error and seconds."""
-    for cell in suite.cells(seeds, None):
-        error, seconds = number(cell.row, cell.column, cell.case)
-        store.put(result(cell.case, error, seconds))
+Number = Callable[[str, str, Case], tuple[float, float]]  # row, column, case -> error, seconds
+
+
+def results_of(suite: Suite, seeds: tuple[int, ...], number: Number) -> list[Result]:
+    """Return a result of every case of a suite, by the numbers of its last cell."""
+    cells = {cell.case.key(): cell for cell in suite.cells(seeds, None)}
+    return [result(cell.case, *number(cell.row, cell.column, cell.case)) for cell in cells.values()]
+
+
+def fill(store: Store, suite: Suite, seeds: tuple[int, ...], number: Number) -> None:
+    """Put a result of every case of a suite in a store."""
+    for each in results_of(suite, seeds, number):
+        store.put(each)

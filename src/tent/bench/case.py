@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, cast
 
 from tent import methods
@@ -119,6 +120,10 @@ class Case:
 
     def key(self) -> str:
         """Return the hash that names this case, the same in every process."""
+        return self._key
+
+    @cached_property
+    def _key(self) -> str:  # computed once: reading a table asks for it many times
         return hashlib.sha256(canonical_json(self.to_json()).encode()).hexdigest()
 
     def pin(self, weights: str, digest: Callable[[Data], str], code: Mapping[str, str] | None = None) -> "Case":

@@ -79,12 +79,13 @@ def single_rows(name: str, images: int | None) -> list[tuple[str, Case]]:
 
 def cells(name: str, rows: Rows, stream: dict[str, Any], seeds: Sequence[int], limit: int | None) -> list[Cell]:
     """Return a cell a method and type, all types of one case; the seed decides the order of types and of images."""
-    return [
-        Cell(row, str(data.corruption), replace(case, seed=seed, data=domains(name, seed), **stream), data.label)
+    cases = [
+        (row, replace(case, seed=seed, data=types, **stream))
         for seed in seeds
+        for types in [domains(name, seed)]
         for row, case in rows(name, limit)
-        for data in domains(name, seed)
     ]
+    return [Cell(row, str(data.corruption), case, data.label) for row, case in cases for data in case.data]
 
 
 def _suite(name: str, kind: str, title: str, rows: Rows, stream: dict[str, Any]) -> Suite:
