@@ -44,7 +44,7 @@ class Numbers:
         files.append(folder / f"{self.figure}.json")
         content = {"figure": self.figure, "summary": self.summary, "notes": list(self.notes), **about}
         with atomic_write(files[-1]) as partial:
-            partial.write_text(_dump({**content, "tables": self.tables}), encoding="utf-8")
+            partial.write_text(_dump(content, self.tables), encoding="utf-8")
         return files
 
     @staticmethod
@@ -52,8 +52,12 @@ class Numbers:
         """Return the numbers of a JSON file that `save` wrote, to draw them again."""
         try:
             read = json.loads(path.read_text(encoding="utf-8"))
-            return Numbers(read["figure"], read["tables"], read["summary"], tuple(read["notes"]))
-        except (ValueError, KeyError, TypeError):
+            tables = {
+                name: [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+                for name, table in read["tables"].items()
+            }
+            return Numbers(read["figure"], tables, read["summary"], tuple(read["notes"]))
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise ValueError(f"{path}: not the numbers of a figure; name a .json file of `tent analyse`") from None
 
 
@@ -72,12 +76,15 @@ def _short(value: Value) -> Value:
     return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
-def _dump(content: Any) -> str:
+def _dump(content: Any, tables: Mapping[str, Sequence[Row]]) -> str:
     """Return JSON with one row of a table a line; a number that is not one is null."""
-    tables = content.pop("tables")
-    lines = {name: ",\n   ".join(json.dumps(_plain(row)) for row in rows) for name, rows in tables.items()}
-    body = ",\n".join(f"  {json.dumps(name)}: [\n   {text}\n  ]" for name, text in lines.items())
+    parts = []
+    for name, rows in tables.items():
+        lines = ",\n    ".join(json.dumps(_plain(list(row.values()))) for row in rows)
+        columns = json.dumps(list(rows[0]) if rows else [])
+        parts.append(f'  {json.dumps(name)}: {{"columns": {columns}, "rows": [\n    {lines}\n  ]}}')
     head = json.dumps(_plain(content), indent=1).removesuffix("\n}")
+    body = ",\n".join(parts)
     return f'{head},\n "tables": {{\n{body}\n }}\n}}\n'
 
 

@@ -181,7 +181,7 @@ class Analysis:
                 notices.say(f"{name}: {note}")
             files[name] = numbers.save(self.out, **about)
             if has_matplotlib():
-                files[name] += draw(numbers, self.out, title)
+                files[name] += draw(numbers, self.out, _feature_title(entry, numbers) if name == FEATURES else title)
         return files
 
     def _title(self, entry: Entry, streams: Mapping[Domain, Stream]) -> str:
@@ -202,6 +202,10 @@ class Analysis:
 
 def _make(name: str, entry: Entry) -> Figure:
     return Confusion(entry.class_names) if name == Confusion.name else FIGURES[name]()
+
+
+def _feature_title(entry: Entry, numbers: Numbers) -> str:
+    return f"{entry.name} on {numbers.summary['shifted']}: features of norm layers; grey: clean images, source model"
 
 
 def _are_pairs(dark: Stream, light: Stream) -> bool:

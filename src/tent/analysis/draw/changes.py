@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from tent.analysis.draw.panel_row import name_axes, panel_row
+from tent.analysis.draw.panel_row import name_axes, name_counts, panel_row
 from tent.analysis.numbers import Numbers, number
 from tent.plotting import INK, SMALL
+
+TICKS = (-1, -0.5, 0, 0.5, 1)
 
 
 def draw_change_of_loss(numbers: Numbers, title: str = "") -> Any:
@@ -23,10 +25,11 @@ def draw_change_of_loss(numbers: Numbers, title: str = "") -> Any:
             if (row["before"], row["after"]) == (before, after):
                 i, j = (round((number(row, name) + 1) / 2 * bins) for name in ("entropy", "loss"))
                 counts[j, i] = number(row, "images")
-
         shown: Any = {"norm": LogNorm(1, most), "cmap": "magma_r", "aspect": "auto", "extent": (-1, 1, -1, 1)}
         image = axis.imshow(np.ma.masked_equal(counts, 0), origin="lower", **shown)
         axis.plot([-1, 1], [-1, 1], color=INK, linewidth=0.8, linestyle="--")
+        axis.grid(False)
+        axis.set(xticks=TICKS, yticks=TICKS)
         axis.axhline(0, color=INK, linewidth=0.5)
         axis.axvline(0, color=INK, linewidth=0.5)
         found = numbers.summary[f"{before} to {after}"]
@@ -37,6 +40,7 @@ def draw_change_of_loss(numbers: Numbers, title: str = "") -> Any:
         axis.text(0.97, 0.04, words, transform=axis.transAxes, fontsize=SMALL, ha="right", color=INK)
     place = axes[-1].get_position()
     bar = figure.colorbar(image, cax=figure.add_axes((place.x1 + 0.012, place.y0, 0.012, place.height)))
+    name_counts(bar.ax.yaxis, most)
     bar.ax.tick_params(labelsize=SMALL, colors=INK)
     bar.set_label("images", fontsize=SMALL, color=INK)
     return figure

@@ -2,7 +2,16 @@
 
 from typing import Any
 
-from tent.analysis.draw.panel_row import add_legend, draw_line, line_colour, methods_of, name_axes, panel_row
+from tent.analysis.draw.panel_row import (
+    FEWEST,
+    add_legend,
+    draw_line,
+    line_colour,
+    methods_of,
+    name_axes,
+    name_counts,
+    panel_row,
+)
 from tent.analysis.figures.entropy_bins import COUNT, WIDTH
 from tent.analysis.numbers import Numbers, number
 
@@ -11,9 +20,10 @@ def draw_error_by_entropy(numbers: Numbers, title: str = "") -> Any:
     """Draw error against entropy in bins of equal count and of equal width, and the images of the latter."""
     figure, axes = panel_row(3, 2.6, title)
     kinds = {COUNT: "bins of equal count", WIDTH: "bins of equal width"}
+    rows = [row for row in numbers.rows if number(row, "images") >= FEWEST]
     for axis, (kind, name) in zip(axes, kinds.items(), strict=False):
-        for method in methods_of(numbers.rows):
-            own = [row for row in numbers.rows if row["method"] == method and row["bins"] == kind and row["images"]]
+        for method in methods_of(rows):
+            own = [row for row in rows if row["method"] == method and row["bins"] == kind]
             draw_line(axis, method, [row["entropy"] for row in own], [100 * number(row, "error") for row in own])
         axis.set_ylim(0, 100)
         axis.set_xlim(left=0)
@@ -30,7 +40,8 @@ def _draw_counts(axis: Any, numbers: Numbers) -> None:
         own = [row for row in rows if row["method"] == method]
         edges = [*(row["low"] for row in own), own[-1]["high"]]
         axis.stairs([row["images"] for row in own], edges, color=line_colour(method), linewidth=1.6, label=method)
-    axis.set_yscale("symlog", linthresh=10)
+    axis.set_yscale("log")
+    name_counts(axis.yaxis, max(number(row, "images") for row in rows))
     axis.set_xlim(left=0)
-    axis.set_ylim(bottom=0)
+    axis.set_ylim(bottom=0.8)
     name_axes(axis, "entropy of the prediction (nats)", "images", "images in bins of equal width")

@@ -7,6 +7,7 @@ from tent.plotting import INK, SMALL, TEXT, add_axis, draw_title, find_looks, ne
 
 WIDTH = 9.0  # inches, as wide as a page of the documentation shows
 LEFT, GAP, BELOW, RIGHT = 0.62, 0.72, 0.5, 0.15
+FEWEST = 10  # images of a bin whose mean is drawn: of fewer it is noise; the tables have them all
 MARKS: dict[str, Any] = {"markersize": 4.5, "markeredgecolor": INK, "markeredgewidth": 0.5}
 
 
@@ -50,6 +51,16 @@ def line_colour(method: str) -> str:
 def add_legend(axis: Any, **more: Any) -> None:
     """Explain the lines."""
     axis.legend(**{"frameon": False, "fontsize": SMALL + 0.5, "labelcolor": INK, **more})
+
+
+def name_counts(axis: Any, most: float) -> None:
+    """Mark powers of ten up to the largest count, in plain digits, on an axis of a logarithmic scale."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    powers = [10**i for i in range(len(str(int(max(most, 1)))))]
+    axis.set_major_locator(FixedLocator(powers))
+    axis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:,.0f}"))
+    axis.set_minor_locator(NullLocator())
 
 
 def methods_of(rows: Sequence[Any]) -> list[str]:
