@@ -10,7 +10,7 @@ import numpy as np
 
 from tent.adapted import Adapted, adapt
 from tent.analysis import FIGURES, Confusion, Domain, Figure, Numbers, analyse, compare_features, draw
-from tent.analysis.features.capture import choose_layers, find_layers
+from tent.analysis.features.capture import find_layers
 from tent.apps.adapt import load_model
 from tent.apps.adapt_run import Notices, count_classes
 from tent.apps.run_data import DataChoice
@@ -70,40 +70,35 @@ class Analysis:
         entry = load_model(self.model, self.weights, self.preprocess, self.like, self.device, notices)
         if FEATURES in self.figures and not isinstance(self.layers, int):
             find_layers(entry.model, self.layers)  # before the hours that the rest may take
-        streams = self._streams(entry, notices)
+        images = self._open(notices)
+        shown = next(own for domain, own in images.items() if not domain.original)
+        classes = count_classes(entry, shown, self.model)
+        entry = self.data.name_classes(entry, shown, classes)
+        for own in images.values():
+            self.data.match_labels(own, entry, classes)
+        streams = {domain: self.data.stream(own, entry, self.batch) for domain, own in images.items()}
         chosen = self._choose(streams, notices)
         models = self._models(entry, notices)
         figures = [_make(name, entry) for name in chosen if name != FEATURES]
         found = analyse(models, streams, figures, track) if figures else {}
         if FEATURES in chosen:
-            found[FEATURES] = self._features(entry, streams, track)
+            found[FEATURES] = self._features(entry, images, streams, track)
         last = next(stream for domain, stream in streams.items() if not domain.original)
         words = {name: protocol(model, last, reset="domain") for name, model in models.items()}
         return self._write(found, entry, streams, words, notices)
 
-    def _streams(self, entry: Entry, notices: Notices) -> dict[Domain, Stream]:
-        """Return a stream for every type and level, or for the data as they are, and one of the original data."""
-        wanted = {Domain(Path(self.data.name).name): self.data}
-        if self._has_types:
-            types, levels = self.corruptions or tuple(BENCHMARK), self.severities or LEVELS
-            wanted = {
-                Domain(f"{kind} {level}", kind, level): replace(
-                    self.data, options={"corruption": kind, "severity": level}
-                )
-                for kind in types
-                for level in levels
-            }
-        opened = {domain: choice.open() for domain, choice in wanted.items()}
-        clean = self._open_clean(notices)
-        if clean is not None:
-            opened = {Domain("original", level=0, original=True): clean, **opened}
-        classes = count_classes(entry, next(iter(opened.values())), self.model)
-        return {domain: self._stream(images, entry, classes) for domain, images in opened.items()}
-
-    def _stream(self, images: Images, entry: Entry, classes: int) -> Stream:
-        entry = self.data.name_classes(entry, images, classes)
-        self.data.match_labels(images, entry, classes)
-        return self.data.stream(images, entry, self.batch)
+    def _open(self, notices: Notices) -> dict[Domain, Images]:
+        """Return the images of every type and level, or the data as they are, and the original data first."""
+        opened = {}
+        if (clean := self._open_clean(notices)) is not None:
+            opened[Domain("original", level=0, original=True)] = clean
+        if not self._has_types:
+            return {**opened, Domain(Path(self.data.name.split(",")[0]).name): self.data.open()}
+        for kind in self.corruptions or BENCHMARK:
+            for level in self.severities or LEVELS:
+                options = {"corruption": kind, "severity": level}
+                opened[Domain(f"{kind} {level}", kind, level)] = replace(self.data, options=options).open()
+        return opened
 
     def _open_clean(self, notices: Notices) -> Images | None:
         known = find_set(self.data.name) if self._has_types else None
@@ -148,15 +143,18 @@ class Analysis:
             models[type(method).__name__] = adapt(entry.model, method, stats=self.stats, lr=self.lr, lean=lean)
         return models
 
-    def _features(self, entry: Entry, streams: Mapping[Domain, Stream], track: Track | None) -> Numbers:
+    def _features(
+        self, entry: Entry, images: Mapping[Domain, Images], streams: Mapping[Domain, Stream], track: Track | None
+    ) -> Numbers:
         """Compare features on the first type at its highest level, as the paper does on Gaussian noise."""
-        shifted = [domain for domain in streams if not domain.original]
-        first = [domain for domain in shifted if domain.type == shifted[0].type]
-        dark, light = streams[first[-1]], next(stream for domain, stream in streams.items() if domain.original)
-        layers = choose_layers(entry.model, self.layers) if isinstance(self.layers, int) else self.layers
+        clean, *shifted = sorted(streams, key=lambda domain: not domain.original)
+        dark = max((domain for domain in shifted if domain.type == shifted[0].type), key=lambda each: each.level or 0)
+        paired = np.array_equal(streams[dark].indices, streams[clean].indices) and _same_labels(
+            images[dark], images[clean]
+        )
         models = self._models(entry, Notices(lambda line: None), lean=False)
         return compare_features(
-            entry.model, models, dark, light, layers, paired=_are_pairs(dark, light), lr=self.lr, track=track
+            entry.model, models, streams[dark], streams[clean], self.layers, paired=paired, lr=self.lr, track=track
         )
 
     def _write(
@@ -208,9 +206,6 @@ def _feature_title(entry: Entry, numbers: Numbers) -> str:
     return f"{entry.name} on {numbers.summary['shifted']}: features of norm layers; grey: clean images, source model"
 
 
-def _are_pairs(dark: Stream, light: Stream) -> bool:
-    """Tell whether two streams are the same images in the same order, as far as their places and labels tell."""
-    if dark.total != light.total or not np.array_equal(dark.indices, light.indices):
-        return False
-    one, other = (np.concatenate([np.asarray(batch.labels) for batch in stream]) for stream in (dark, light))
-    return np.array_equal(one, other)
+def _same_labels(one: Images, other: Images) -> bool:
+    """Tell whether two sets have the same labels in the same order, as the same images have."""
+    return one.labels is not None and other.labels is not None and np.array_equal(one.labels, other.labels)

@@ -25,7 +25,7 @@ def draw_confusion(numbers: Numbers, title: str = "") -> Any:
     if len(names) <= NAMED:
         left.set_xticks(range(len(names)), names, rotation=60, ha="right")
         left.set_yticks(range(len(names)), names)
-    name_axes(left, "answer", "class", f"{before} → {after}: points of each class")
+    name_axes(left, "answer", "class", f"{before} → {after}, points of a class; purple: more")
     bar = figure.colorbar(image, ax=left, fraction=0.04, pad=0.02)
     bar.ax.tick_params(labelsize=SMALL, colors=INK)
     _draw_largest(right, change, names)

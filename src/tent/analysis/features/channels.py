@@ -58,6 +58,8 @@ class Alignment:
 
     def add(self, one: Floats, other: Floats) -> None:
         """Count a batch of pairs, (n, channels) each."""
+        if len(one) != len(other):
+            raise ValueError(f"{len(one)} and {len(other)} images of a batch are no pairs: some could not be read")
         if self._origin is None:
             self._origin = one.mean(0), other.mean(0)
         x, y = one - self._origin[0], other - self._origin[1]
