@@ -250,3 +250,17 @@ def test_what_figures_keep_does_not_grow_with_the_images() -> None:
             figure.numbers()
         sizes.append(len(pickle.dumps(figures)))
     assert sizes[-1] <= 1.02 * sizes[2]  # of 2.7 times as many images
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_original_data_and_stream_need_not_both_have_labels(labelled: bool) -> None:
+    streams = {
+        Domain("original", level=0, original=True): stream(labelled=not labelled, name="original"),
+        Domain("photos"): stream(labelled=labelled, name="photos", shift=0.5),
+    }
+    figures: list[Figure] = [LossByLevel(), *([ErrorByType()] if labelled else [])]
+    found = analyse(models(), streams, figures)
+    assert [row["type"] for row in found["loss-by-level"].rows if row["method"] == "BN"] == ["original", "photos"]
+    assert all("loss" not in row for row in found["loss-by-level"].rows)
+    if labelled:
+        assert {row["type"] for row in found["error-by-type"].rows} == {"photos"}

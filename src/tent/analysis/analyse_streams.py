@@ -1,7 +1,8 @@
 """The run behind the figures: every method answers the same batches, and every figure is told."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -13,8 +14,10 @@ from tent.analysis.numbers import Numbers
 from tent.analysis.observation import Domain, Observation, predict
 from tent.data.stream import Batch, Stream
 from tent.engine.structures import call_inputs, find_logits
-from tent.evaluate import OnBatch, Track, evaluate
+from tent.evaluate import Track, evaluate
 from tent.tasks.oracle import reveal
+
+Note: TypeAlias = Callable[[Batch, Mapping[str, Tensor]], None]
 
 
 def analyse(
@@ -32,26 +35,33 @@ def analyse(
     """
     _check(models, streams, figures)
     for number, (domain, stream) in enumerate(streams.items(), 1):
-        told = [figure for figure in figures if figure.sees_original or not domain.original]
+        told = [figure for figure in figures if _shows(figure, domain, stream)]
         if not told:
             continue
         for model in models.values():
             model.reset()
-
-        def note(batch: Batch, outputs: Mapping[str, Tensor], domain: Domain = domain, told: Any = told) -> None:
-            labels = None if batch.labels is None else torch.as_tensor(batch.labels)
-            by_method = {name: predict(logits, labels) for name, logits in outputs.items()}
-            seen = Observation(domain, None if labels is None else np.asarray(labels.cpu()), by_method)
-            for figure in told:
-                figure.add(seen)
-
-        answer_together(models, stream, note, _title(track, f"{domain.name} ({number} of {len(streams)})"))
+        track_own = _title(track, f"{domain.name} ({number} of {len(streams)})")
+        answer_together(models, stream, partial(_tell, told, domain), track_own)
         for figure in told:
             figure.end_domain(domain, models)
     return {figure.name: figure.numbers() for figure in figures}
 
 
-def answer_together(models: Mapping[str, Adapted], stream: Stream, note: Any, track: Track | None = None) -> None:
+def _shows(figure: Figure, domain: Domain, stream: Stream) -> bool:
+    if not domain.original:
+        return True
+    return figure.sees_original and (stream.labelled or not figure.needs_labels)
+
+
+def _tell(figures: Sequence[Figure], domain: Domain, batch: Batch, outputs: Mapping[str, Tensor]) -> None:
+    labels = None if batch.labels is None else torch.as_tensor(batch.labels)
+    by_method = {name: predict(logits, labels) for name, logits in outputs.items()}
+    seen = Observation(domain, None if labels is None else np.asarray(labels.cpu()), by_method)
+    for figure in figures:
+        figure.add(seen)
+
+
+def answer_together(models: Mapping[str, Adapted], stream: Stream, note: Note, track: Track | None = None) -> None:
     """Let every model answer, and learn as its method does, from each batch of a stream, which is read once.
 
     Args:
@@ -63,8 +73,7 @@ def answer_together(models: Mapping[str, Adapted], stream: Stream, note: Any, tr
         logits = {name: answer(other, batch) for name, other in others}
         note(batch, {**logits, last: _logits(model, batch, output)})
 
-    hook: OnBatch = on_batch
-    evaluate(model, stream, on_batch=hook, track=track)
+    evaluate(model, stream, on_batch=on_batch, track=track)
 
 
 def answer(model: Adapted, batch: Batch) -> Tensor:
@@ -87,7 +96,7 @@ def _title(track: Track | None, title: str) -> Track | None:
 def _check(models: Mapping[str, Adapted], streams: Mapping[Domain, Stream], figures: Sequence[Figure]) -> None:
     if not models or not streams:
         raise ValueError(f"{len(models)} models and {len(streams)} streams: an analysis needs one of each at least")
-    unlabelled = [domain.name for domain, stream in streams.items() if not stream.labelled]
+    unlabelled = [domain.name for domain, stream in streams.items() if not (stream.labelled or domain.original)]
     needy = [figure.name for figure in figures if figure.needs_labels]
     if unlabelled and needy:
         raise ValueError(f"{', '.join(needy)}: needs labels, and {unlabelled[0]} has none; leave it out")

@@ -115,7 +115,7 @@ class Analysis:
 
     def _choose(self, streams: Mapping[Domain, Stream], notices: Notices) -> tuple[str, ...]:
         """Return the figures that are asked for, or all that can be drawn of the data."""
-        labelled = all(stream.labelled for stream in streams.values())
+        labelled = all(stream.labelled for domain, stream in streams.items() if not domain.original)
         clean = any(domain.original for domain in streams)
         reasons = {name: "needs labels, and the data have none" for name, kind in FIGURES.items() if kind.needs_labels}
         reasons = {} if labelled else reasons

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tent.analysis.draw.panel_row import name_axes, name_counts, panel_row
-from tent.analysis.numbers import Numbers, number
+from tent.analysis.numbers import Numbers, Value, number
 from tent.plotting import INK, SMALL
 
 TICKS = (-1, -0.5, 0, 0.5, 1)
@@ -16,17 +16,11 @@ def draw_change_of_loss(numbers: Numbers, title: str = "") -> Any:
     from matplotlib.colors import LogNorm
 
     pairs = list(dict.fromkeys((row["before"], row["after"]) for row in numbers.rows))
-    bins = numbers.summary["bins"]
     figure, axes = panel_row(len(pairs), 2.35, title, legend=0.55, width=1.0 + 2.75 * len(pairs))
     most = max(number(row, "images") for row in numbers.rows)
     for axis, (before, after) in zip(axes, pairs, strict=True):
-        counts = np.zeros((bins, bins))
-        for row in numbers.rows:
-            if (row["before"], row["after"]) == (before, after):
-                i, j = (round((number(row, name) + 1) / 2 * bins) for name in ("entropy", "loss"))
-                counts[j, i] = number(row, "images")
         shown: Any = {"norm": LogNorm(1, most), "cmap": "magma_r", "aspect": "auto", "extent": (-1, 1, -1, 1)}
-        image = axis.imshow(np.ma.masked_equal(counts, 0), origin="lower", **shown)
+        image = axis.imshow(_count(numbers, before, after), origin="lower", **shown)
         axis.plot([-1, 1], [-1, 1], color=INK, linewidth=0.8, linestyle="--")
         axis.grid(False)
         axis.set(xticks=TICKS, yticks=TICKS)
@@ -44,3 +38,14 @@ def draw_change_of_loss(numbers: Numbers, title: str = "") -> Any:
     bar.ax.tick_params(labelsize=SMALL, colors=INK)
     bar.set_label("images", fontsize=SMALL, color=INK)
     return figure
+
+
+def _count(numbers: Numbers, before: Value, after: Value) -> Any:
+    """Return the images of every cell, those without any masked."""
+    bins = numbers.summary["bins"]
+    counts = np.zeros((bins, bins))
+    for row in numbers.rows:
+        if (row["before"], row["after"]) == (before, after):
+            i, j = (round((number(row, name) + 1) / 2 * bins) for name in ("entropy", "loss"))
+            counts[j, i] = number(row, "images")
+    return np.ma.masked_equal(counts, 0)

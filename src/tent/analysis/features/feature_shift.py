@@ -44,8 +44,8 @@ def compare_features(
     find_layers(model, names)
     if paired and shifted.total != clean.total:
         raise ValueError(f"{shifted.total:,} shifted images and {clean.total:,} clean ones are no pairs; paired=False")
-    oracle = {ORACLE: adapt(model, Oracle(), lr=lr, lean=False)} if shifted.labelled else {}
-    models = {**models, **oracle}
+    if shifted.labelled:
+        models = {**models, ORACLE: adapt(model, Oracle(), lr=lr, lean=False)}
     reference = adapt(model, Source(), lean=False)
     for each in models.values():
         each.reset()

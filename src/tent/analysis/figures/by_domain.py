@@ -39,8 +39,9 @@ class _ByDomain(Figure):
 
     def _rows(self) -> list[Row]:
         rows: list[Row] = []
+        labelled = all(sums.labelled for sums in self._sums.values())
         for (method, domain), sums in self._sums.items():
-            known = {"loss": sums.loss / sums.images, "error": sums.wrong / sums.images} if sums.labelled else {}
+            known = {"loss": sums.loss / sums.images, "error": sums.wrong / sums.images} if labelled else {}
             where = {"method": method, "type": domain.type, "level": domain.level, "original": int(domain.original)}
             rows.append({**where, "images": sums.images, "entropy": sums.entropy / sums.images, **known})
         return rows
