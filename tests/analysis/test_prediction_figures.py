@@ -170,6 +170,12 @@ def test_means_by_level_and_type_are_those_of_single_runs() -> None:
     shifted = [m for d, m in alone.items() if not d.original]
     correlation = spearmanr([m["cross_entropy"] for m in shifted], [m["entropy"] for m in shifted]).statistic
     assert found["loss-by-level"].summary["Tent"]["loss and entropy"] == pytest.approx(correlation, abs=1e-6)
+    within = []
+    for kind in ("fog", "snow"):
+        own = [m for d, m in alone.items() if d.original or d.type == kind]
+        within.append(spearmanr([m["entropy"] for m in own], range(4)).statistic)
+    found_within = found["loss-by-level"].summary["Tent"]["entropy and level, within a type"]
+    assert found_within == pytest.approx(np.mean(within), abs=1e-6)
     fog = np.mean([m["error"] for d, m in alone.items() if d.type == "fog"])
     row = next(r for r in found["error-by-type"].rows if (r["method"], r["type"]) == ("Tent", "fog"))
     assert row["error"] == pytest.approx(fog, abs=1e-6)

@@ -104,5 +104,8 @@ def _level(row: Row) -> int:
 
 
 def _correlation(numbers: Numbers, method: str, name: str) -> str:
-    found = numbers.summary[method].get(name)
-    return f"{name}: rank corr. {found:.2f}" if found is not None else ""
+    own = numbers.summary[method]
+    overall, within = own.get(name), own.get(f"{name}, within a type")
+    if overall is None:
+        return ""
+    return f"rank corr. {overall:.2f}" + ("" if within is None else f", in a type {within:.2f}")

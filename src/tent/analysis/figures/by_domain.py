@@ -82,14 +82,19 @@ class ErrorByType(_ByDomain):
 
 
 def _correlations(rows: list[Row]) -> dict[str, Value]:
-    shifted = [row for row in rows if not row["original"]]
+    """Return rank correlations over all shifted domains, and their mean over types, each with the original data."""
+    original, shifted = [row for row in rows if row["original"]], [row for row in rows if not row["original"]]
+    types = [[row for row in shifted if row["type"] == kind] for kind in dict.fromkeys(row["type"] for row in shifted)]
     found: dict[str, Value] = {}
-    if len(shifted) > 2 and "loss" in shifted[0]:
-        found["loss and entropy"] = rank_correlation(_column(shifted, "loss"), _column(shifted, "entropy"))
-    for name in ("entropy", "loss"):
-        leveled = [row for row in shifted if row["level"] is not None and name in row]
-        if len({row["level"] for row in leveled}) > 1:
-            found[f"{name} and level"] = rank_correlation(_column(leveled, "level"), _column(leveled, name))
+    for one, other in (("loss", "entropy"), ("entropy", "level"), ("loss", "level")):
+        if len(shifted) < 3 or any(row.get(name) is None for row in shifted for name in (one, other)):
+            continue
+        found[f"{one} and {other}"] = rank_correlation(_column(shifted, one), _column(shifted, other))
+        own = [[*original, *part] for part in types if len(original) + len(part) > 2 and part[0]["level"] is not None]
+        within = [rank_correlation(_column(each, one), _column(each, other)) for each in own]
+        known = [value for value in within if value is not None]
+        if known:
+            found[f"{one} and {other}, within a type"] = float(np.mean(known))
     return found
 
 
