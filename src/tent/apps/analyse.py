@@ -203,7 +203,7 @@ def _make(name: str, entry: Entry) -> Figure:
 
 
 def _feature_title(entry: Entry, numbers: Numbers) -> str:
-    return f"{entry.name} on {numbers.summary['shifted']}: features of norm layers; grey: clean images, source model"
+    return f"{entry.name} on {numbers.summary['shifted']}: features by layer"
 
 
 def _same_labels(one: Images, other: Images) -> bool:

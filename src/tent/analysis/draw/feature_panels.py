@@ -33,7 +33,12 @@ def draw_features(numbers: Numbers, title: str = "") -> Any:
         middle = axis.get_position().y0 + 0.1 / figure.get_figheight()
         figure.text(0.05 / width, middle, layer, fontsize=SMALL, color=INK)
     words: Any = {"ha": "center", "fontsize": TEXT, "color": INK}
-    figure.text(0.55, 0.07 / figure.get_figheight(), "channel means, in deviations of the clean features", **words)
+    figure.text(
+        0.55,
+        0.07 / figure.get_figheight(),
+        "channel means of images, in deviations of the clean ones; grey: clean images, source model",
+        **words,
+    )
     draw_title(figure, title, 0.05)
     return figure
 
