@@ -23,13 +23,11 @@ def found() -> dict[str, Numbers]:
     return numbers
 
 
-def test_every_figure_is_drawn_as_png_and_svg_and_saved_as_csv_and_json(
-    found: dict[str, Numbers], tmp_path: Path
-) -> None:
+def test_every_figure_is_drawn_and_saved_as_csv_and_json(found: dict[str, Numbers], tmp_path: Path) -> None:
     assert set(PICTURES) == set(found)
     for name, numbers in found.items():
-        files = [*numbers.save(tmp_path, provenance={"commit": "c0ffee"}), *draw(numbers, tmp_path, "a title")]
-        assert {f"{name}.png", f"{name}.svg", f"{name}.csv", f"{name}.json"} <= {file.name for file in files}
+        files = [*numbers.save(tmp_path, provenance={"commit": "c0ffee"}), *draw(numbers, tmp_path, "a title", ["svg"])]
+        assert {f"{name}.svg", f"{name}.csv", f"{name}.json"} <= {file.name for file in files}
         assert all(file.stat().st_size > 100 for file in files)
         with (tmp_path / f"{name}.csv").open(encoding="utf-8") as file:
             read = list(csv.DictReader(file))
@@ -40,7 +38,7 @@ def test_every_figure_is_drawn_as_png_and_svg_and_saved_as_csv_and_json(
 def test_saved_numbers_are_read_again_and_draw_the_same_picture_every_time(
     found: dict[str, Numbers], tmp_path: Path
 ) -> None:
-    for name in ("error-by-entropy", "change-of-loss", "features"):
+    for name in ("change-of-loss", "features"):
         found[name].save(tmp_path)
         again = Numbers.load(tmp_path / f"{name}.json")
         assert again.tables.keys() == found[name].tables.keys()
