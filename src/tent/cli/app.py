@@ -8,7 +8,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import tent
-from tent.cli import adapt, bench, data, demo, doctor, plot, report, table, train
+from tent.cli import adapt, bench, data, demo, doctor, plot, table, train
 from tent.environment import keep_memory
 
 app = typer.Typer(
@@ -40,7 +40,7 @@ app.command()(doctor.doctor)
 app.command()(bench.bench)
 app.command()(table.table)
 app.command()(plot.plot)
-app.command()(report.report)
+app.command()(plot.report)
 app.command("train")(train.command)
 app.add_typer(data.app, name="data")
 
