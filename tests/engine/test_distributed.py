@@ -1,4 +1,4 @@
-"""Two processes on a SyncBatchNorm model act as one batch; one pair of them does all the work, since starting is slow."""
+"""Two processes on a SyncBatchNorm model act as one batch; one pair does the work of all tests: starting it is slow."""
 
 import json
 import warnings

@@ -59,7 +59,8 @@ def canonical_json(value: Any) -> str:
 
 def check_types(described: Any) -> None:
     """Refuse a dataclass with a value that is not of its field's type, as a damaged file may have."""
-    for name, hint in _hints(type(described)):
+    kind: Any = type(described)
+    for name, hint in _hints(kind):
         if not conforms(value := getattr(described, name), hint):
             raise ValueError(f"{name} {str(value)[:60]!r}: expected {getattr(hint, '__name__', hint)}")
 
@@ -89,7 +90,7 @@ def conforms(value: Any, hint: Any) -> bool:
 
 
 @cache
-def _hints(kind: type) -> tuple[tuple[str, Any], ...]:
+def _hints(kind: Any) -> tuple[tuple[str, Any], ...]:
     return tuple((each.name, each.type) for each in fields(kind))
 
 
