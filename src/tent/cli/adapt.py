@@ -64,6 +64,7 @@ def adapt(
     overwrite: Annotated[bool, _switch(3, "--overwrite", "Replace another run's results in that folder.")] = False,
     every: Annotated[float, _option(3, "Seconds between checkpoints, to continue from after a kill.", min=0)] = 30.0,
     bake: Annotated[Path | None, _option(3, "Export the baked model: .pt2 (torch.export) or .onnx.")] = None,
+    panels: Annotated[int, _option(3, "Images of a segmentation run that are drawn along ten iterations.", min=0)] = 4,
     table: Annotated[str, _option(3, "Format of the predictions: csv or parquet.")] = "csv",
 ) -> None:
     """Adapt a model to data, and write predictions, the delta, a summary and a plot.
@@ -106,6 +107,7 @@ def adapt(
         source_data=source_data,
         source_images=source_images,
         every=every,
+        panels=panels,
     )
     print_summary(job.run(track, choices.say), out)
 
@@ -119,6 +121,9 @@ def print_summary(summary: dict[str, Any], out: Path) -> None:
     grid.add_row("mean entropy (nats)", f"{summary['entropy_before']:.3f}", f"{summary['entropy_after']:.3f}")
     if "error_after" in summary:
         grid.add_row("error (%)", f"{100 * summary['error_before']:.2f}", f"{100 * summary['error_after']:.2f}")
+    if "mean_iou_after" in summary:
+        for name, title in (("mean_iou", "mIoU (%)"), ("pixel_accuracy", "pixel accuracy (%)")):
+            grid.add_row(title, *(f"{100 * summary[f'{name}_{when}']:.2f}" for when in ("before", "after")))
     most = [max(summary[name], key=summary[name].get) for name in ("histogram_before", "histogram_after")]
     grid.add_row("answered most", *map(escape, most))
     grid.add_row("answers changed", "", f"{summary['changed']:.1%} of {summary['images']:,}")

@@ -1,5 +1,6 @@
 """How sets of street scenes lie on disk: Cityscapes, pairs of folders as GTA5 and CARLA, and CamVid."""
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -55,11 +56,11 @@ def open_pair_of_folders(images: Path, labels: Path, classes: Path | None = None
     hint = "name two folders whose files have the same names"
     ids, own = None if classes is None else read_class_map(classes), _list(labels, hint)
     by_stem = {str(Path(path).with_suffix("")): path for path in own}
-    folder, pairs = Path("/"), []
+    up, pairs = Path(os.path.relpath(labels, images)), []
     for path in _list(images, hint):
         stem = str(Path(path).with_suffix(""))
-        pairs.append((_inside(images / path), _inside(labels / by_stem.get(stem, f"{stem}.png"))))
-    return LabelMapImages(f"pairs {images.name}", folder, check_pairs(folder, pairs, hint), ids)
+        pairs.append((path, str(up / by_stem.get(stem, f"{stem}.png"))))
+    return LabelMapImages(f"pairs {images.name}", images, check_pairs(images, pairs, hint), ids)
 
 
 def check_pairs(folder: Path, pairs: Pairs, hint: str) -> Pairs:
@@ -88,7 +89,3 @@ def _list(folder: Path, hint: str) -> list[str]:
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: no such folder; {hint}")
     return list_images(folder)
-
-
-def _inside(path: Path) -> str:
-    return str(path.resolve().relative_to("/"))

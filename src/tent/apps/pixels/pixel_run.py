@@ -1,0 +1,85 @@
+"""One run of a segmentation job: label maps and overlays as they are answered, and the picture of single images."""
+
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+
+from tent.apps.adapt_run import Run, answer
+from tent.apps.out_folder import ITERATIONS, LABEL_MAPS, OVERLAYS, OutFolder
+from tent.apps.pixels.iterations import draw_iterations
+from tent.apps.pixels.pixel_record import PixelRecord, at_size, map_name
+from tent.data.preprocess import pillow_image
+from tent.data.segments.label_maps import LabelMapImages, Map
+from tent.data.segments.palette import overlay, palette
+from tent.data.sets.images import Pixels
+from tent.data.stream import Batch
+from tent.engine.structures import call_inputs, find_logits
+from tent.evaluate import Track
+from tent.files import atomic_write
+from tent.plotting import has_matplotlib
+
+
+class PixelRun(Run):
+    """A run whose answers are label maps."""
+
+    def __init__(self, *given: Any, classes: int) -> None:
+        super().__init__(*given)
+        known = [names for names in (self.entry.class_names, self.images.class_names) if len(names or ()) == classes]
+        names = known[0] if known and known[0] else map(str, range(classes))
+        self.record: PixelRecord = PixelRecord(tuple(names))
+        self.colours = palette(self.record.class_names)
+
+    def answer(self, folder: OutFolder, track: Track, left: dict[str, Any] | None) -> None:
+        """Run the stream; before the first label map is written, it is known whose it is."""
+        if left is None:
+            self._save(folder, 0)
+        super().answer(folder, track, left)
+
+    def note(self, batch: Batch, output: Any) -> None:
+        """Note one batch, and write its label maps."""
+        after, before = find_logits(output, call_inputs(batch.inputs)), answer(self._source, batch)
+        done = len(self.record.rows)
+        places = self.answered()[done : done + len(after)]
+        for i, place in enumerate(places):
+            labels = None if batch.labels is None else batch.labels[i : i + 1]
+            height, width = batch.inputs.shape[2:]
+            own, new = (at_size(each[i : i + 1], height, width) for each in (before, after))
+            self.record.add(own, new, labels)
+            self.write_map(new[0].argmax(0).to(torch.uint8).cpu().numpy(), batch.inputs[i], self.images.where(place))
+
+    def write_map(self, labels: Map, inputs: torch.Tensor, name: str) -> None:
+        """Write a label map with its palette, and the map laid over its image."""
+        path = self.job.out / map_name(name)
+        over = self.job.out / OVERLAYS / path.relative_to(self.job.out / LABEL_MAPS)
+        for each in (path, over):
+            each.parent.mkdir(parents=True, exist_ok=True)
+        image = pillow_image().fromarray(labels)
+        image.putpalette(self.colours.ravel().tolist())
+        with atomic_write(path) as partial:
+            image.save(partial, format="PNG")
+        picture = pillow_image().fromarray(overlay(self.pixels(inputs), labels, self.colours))
+        with atomic_write(over) as partial:
+            picture.save(partial, format="PNG")
+
+    def pixels(self, inputs: torch.Tensor) -> Pixels:
+        """Return an input (3, h, w) as the picture that it was made from."""
+        mean, std = self.entry.preprocess.mean or (0.0,) * 3, self.entry.preprocess.std or (1.0,) * 3
+        x = inputs.cpu() * torch.tensor(std).view(3, 1, 1) + torch.tensor(mean).view(3, 1, 1)
+        return (x.clamp(0, 1) * 255).round().to(torch.uint8).permute(1, 2, 0).numpy()
+
+    def write(self, folder: OutFolder) -> dict[str, Any]:
+        """Draw the first images along ten iterations, then write the rest, the summary last."""
+        wanted = min(self.job.panels, self.stream.total)
+        if wanted and has_matplotlib() and not self.adapted.method.needs:
+            draw_iterations(self, folder.path / ITERATIONS, wanted)
+        return super().write(folder)
+
+    def _restore_record(self, left: dict[str, NDArray[Any]]) -> None:
+        if left:
+            self.record = PixelRecord.restore(left)
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the images come with label maps."""
+        return isinstance(self.images, LabelMapImages)
