@@ -2,6 +2,7 @@
 
 from tent.data.segments import class_map
 from tent.data.segments.class_map import ClassMap
+from tent.data.segments.corrupted_scenes import corrupted_format
 from tent.data.segments.scenes import HELD_OUT, camvid_pairs, cityscapes_pairs, folder_pairs, scene_format
 from tent.data.sets.published import Format, Set
 
@@ -35,6 +36,20 @@ def _both(name: str, title: str, splits: dict[str, int], make: object, ids: Clas
     )
 
 
+def _corrupted(name: str, title: str) -> tuple[Set, ...]:
+    both = ((f"{name}-c", title, class_map.CITYSCAPES), (f"{name}-c-7", f"{title}, 7 classes", SHARED))
+    return tuple(
+        Set(
+            *(own, words, len(ids.names), CITYSCAPES, corrupted_format(ids)),
+            class_names=ids.names,
+            made_from=name,
+            folder=f"{name}-c",
+        )
+        for own, words, ids in both
+    )
+
+
+SHARED = class_map.share(class_map.CITYSCAPES)
 SCENES = (
     *_both(
         *("cityscapes", "Cityscapes", CITYSCAPES, _cityscapes, class_map.CITYSCAPES),
@@ -44,6 +59,8 @@ SCENES = (
         *("cityscapes-small", "Cityscapes at 512x256", CITYSCAPES, _cityscapes, class_map.CITYSCAPES),
         "resize Cityscapes, labels by the nearest pixel, in its own layout",
     ),
+    *_corrupted("cityscapes", "Cityscapes-C"),
+    *_corrupted("cityscapes-small", "Cityscapes-C at 512x256"),
     *_both(
         *("gta5", "GTA5", {"train": 24_966}, _gta5, class_map.CITYSCAPES),
         "from https://download.visinf.tu-darmstadt.de/data/from_games, images and labels",

@@ -81,6 +81,8 @@ class Set:
         """What to do when some of it is missing."""
         if not self.files and not self.made_from:
             return f"bring it by hand: {self.terms}"
+        if not self.files:
+            return f"make it with: tent data make {self.name}"
         make = f" or make it with: tent data make {self.name}" if self.made_from else ""
         return f"get it with: tent data get {self.name}{make}"
 
