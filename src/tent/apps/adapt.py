@@ -18,7 +18,9 @@ from tent.apps.record import check_format
 from tent.apps.run_data import DataChoice, load_source_images
 from tent.apps.run_settings import describe_settings
 from tent.data import Stream
-from tent.data.order import Shuffled
+from tent.data.order import Shuffled, Stored
+from tent.data.segments.tiles import TiledImages
+from tent.data.sets.folders import FolderImages
 from tent.data.sets.images import Images
 from tent.environment import choose_device
 from tent.evaluate import Track, model_device
@@ -63,6 +65,7 @@ class Job:
     source_data: str | None = None
     source_images: int = 2000
     every: float = 30.0  # seconds between checkpoints
+    tile: tuple[int, int] | None = None  # of a segmentation run: height and width of what is answered at a time
     panels: int = 4  # images of a segmentation run that are drawn along ten iterations
 
     def __post_init__(self) -> None:
@@ -124,6 +127,8 @@ class Job:
         entry = self.data.name_classes(entry, images, classes)
         self.data.match_labels(images, entry, classes)
         stream = self.data.stream(images, entry, self.batch_size)
+        if self.tile:
+            images, stream = self._cut(images, stream, entry, pixels)
         adapted = self._adapt(entry, stream, notices, pixels)
         check_space(self.out, stream.total * 200 + 8 * sum(p.nbytes for p in adapted.parameters()) + (1 << 20))
         settings = describe_settings(self, entry, stream, adapted)
@@ -137,6 +142,13 @@ class Job:
             self._prepare(adapted, entry, track)
         run.answer(folder, track, left)
         return run.write(folder)
+
+    def _cut(self, images: Images, stream: Stream, entry: Entry, pixels: bool) -> tuple[Images, Stream]:
+        """Return the tiles of the images, in the order that the images come in."""
+        if not pixels or not isinstance(images, FolderImages) or self.tile is None:
+            raise ValueError(f"--tile {self.tile}: tiles are for files of images and a model that answers for pixels")
+        tiles = TiledImages(images, stream.indices.tolist(), self.tile, entry.preprocess)
+        return tiles, Stream(tiles, self.batch_size, Stored(), entry.preprocess)
 
     def _load_model(self, notices: Notices) -> Entry:
         entry = zoo.load(self.model, self.weights)

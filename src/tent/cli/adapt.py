@@ -36,6 +36,9 @@ def adapt(
     order: Annotated[str | None, _option(0, ORDER)] = None,
     seed: Annotated[int, _option(0, "Seed to shuffle by.", min=0)] = 0,
     batch: Annotated[int | None, _option(0, "Images a batch: 128, or 1 with --episodic.", min=1)] = None,
+    tile: Annotated[
+        str | None, _option(0, "For segmentation: answer by tiles of HEIGHTxWIDTH that fit in memory.")
+    ] = None,
     limit: Annotated[int | None, _option(0, "Only the first so many images.", min=1)] = None,
     classes: Annotated[str | None, _option(0, CLASSES)] = None,
     unlabelled: Annotated[bool, _switch(0, "--unlabelled", "Take no labels from folders or files.")] = False,
@@ -107,9 +110,16 @@ def adapt(
         source_data=source_data,
         source_images=source_images,
         every=every,
+        tile=parse_tile(tile),
         panels=panels,
     )
     print_summary(job.run(track, choices.say), out)
+
+
+def parse_tile(text: str | None) -> tuple[int, int] | None:
+    """Read `--tile`: one side, or a height and a width."""
+    sides = parse_size("--tile", text)
+    return (sides, sides) if isinstance(sides, int) else sides
 
 
 def print_summary(summary: dict[str, Any], out: Path) -> None:

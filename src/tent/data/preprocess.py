@@ -73,6 +73,12 @@ class Preprocess:
             pixels = _crop_centre(pixels, _pair(self.crop))
         return to_colour(pixels)
 
+    def extent(self, now: tuple[int, int]) -> tuple[int, int]:
+        """Return height and width of what an image of this height and width becomes."""
+        if self.crop is not None:
+            return _pair(self.crop)
+        return now if self.size is None else _target(self.size, now)
+
     def shape_map(self, labels: Pixels) -> Pixels:
         """Return a label map (h, w) resized and cropped as its image is, by the nearest pixel."""
         if self.size is not None and (to := _target(self.size, labels.shape)) != labels.shape:

@@ -111,6 +111,26 @@ def test_offline_and_online_runs(scenes: Path) -> None:
     assert summaries[0]["protocol"]["when"].startswith("offline")
 
 
+def test_tiles_make_whole_maps(scenes: Path) -> None:
+    """The net has a field of view, so that only tiles at its stride answer as the whole does without adaptation."""
+    options = ("--method", "source", "--panels", "0")
+    assert run(scenes, *options, out="whole").returncode == 0
+    ran = run(scenes, *options, "--tile", "12x16", out="tiles")
+    assert ran.returncode == 0, ran.stderr
+    whole, tiles = (json.loads((scenes / name / "summary.json").read_text()) for name in ("whole", "tiles"))
+    assert (whole["images"], tiles["images"]) == (3, 4 + 4 + 4)
+    counted = sum(height * width for height, width in SIZES)
+    assert sum(whole["histogram_after"].values()) == counted
+    for i, (height, width) in enumerate(SIZES):
+        one, other = (read_map(scenes / name, f"label_maps/{i}.png") for name in ("whole", "tiles"))
+        assert one.shape == other.shape == (height, width)
+        assert other.max() < 3  # no pixel was left out
+        assert (one == other).mean() > 0.8
+        assert read_map(scenes / "tiles", f"overlays/{i}.png").shape == (height, width, 3)
+    assert run(scenes, "--episodic", "--steps", "2", "--tile", "12x16", out="adapted").returncode == 0
+    assert run(scenes, "--tile", "12x16", data="images", out="bare").returncode == 0
+
+
 @pytest.mark.parametrize(
     ("data", "more", "said"),
     [

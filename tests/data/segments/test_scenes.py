@@ -8,8 +8,10 @@ import scenes_made as made
 from PIL import Image
 
 from tent.data import Preprocess, Stream, load
+from tent.data.order import Stored
 from tent.data.segments.class_map import CITYSCAPES, SEVEN
 from tent.data.segments.label_maps import LabelMapImages
+from tent.data.segments.tiles import TiledImages
 from tent.data.sets.catalog import get_set
 from tent.data.sets.images import Images
 
@@ -201,3 +203,18 @@ def test_classes_take_the_models_order_by_name(tmp_path: Path) -> None:
     images = load("gta5-7", "train", tmp_path)  # type: ignore[assignment]
     with pytest.raises(ValueError, match=r"gta5-7 train .*: its class 'sidewalk' is none of the model's 1: road"):
         images.match(("road",))
+
+
+def test_tiles_count_every_pixel_once(tmp_path: Path) -> None:
+    made.pairs(tmp_path, [0, 1, 2], images=2)
+    images: LabelMapImages = load(f"pairs:{tmp_path / 'images'},{tmp_path / 'labels'}")  # type: ignore[assignment]
+    for prepare in (Preprocess(), Preprocess(size=(18, 22))):
+        tiles = TiledImages(images, [1, 0], (8, 10), prepare)
+        counted = 0
+        for batch in Stream(tiles, 1, Stored(), prepare):
+            assert batch.inputs.shape[2:] == batch.labels.shape[1:] == (8, 10)
+            counted += int((batch.labels != 255).sum())
+        height, width = prepare.extent((12, 16))
+        assert counted == 2 * height * width
+        assert tiles.where(0) == "00001.png@0,0"
+    assert TiledImages(images, [0], (50, 50), Preprocess()).fetch(np.arange(1))[0].shape == (12, 16, 3)

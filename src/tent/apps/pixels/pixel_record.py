@@ -1,6 +1,7 @@
 """The record of a segmentation run: what the source and the adapted model said of the pixels of every image."""
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from tent.files import atomic_write
 from tent.losses import confidence, entropy
 from tent.tasks import Segmentation
 
+TILE = re.compile(r"@\d+,\d+$")  # behind the name of a tile's image
 MEASURED = ("mean_iou", "mean_iou_absent_zero", "pixel_accuracy")
 COLUMNS = ("file", "label_map", "pixels", "confidence", "entropy", "entropy_before", "changed", "pixel_accuracy")
 
@@ -123,7 +125,7 @@ class PixelRecord(Record):
 
 def map_name(file: str) -> str:
     """Return where in the folder of a run an image's label map lies."""
-    inside = Path(file)
+    inside = Path(TILE.sub("", file))
     return str(Path(LABEL_MAPS, *[part for part in inside.parts if part not in ("/", "..")]).with_suffix(".png"))
 
 

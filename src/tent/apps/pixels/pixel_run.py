@@ -1,7 +1,9 @@
 """One run of a segmentation job: label maps and overlays as they are answered, and the picture of single images."""
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 
@@ -10,8 +12,10 @@ from tent.apps.out_folder import ITERATIONS, LABEL_MAPS, OVERLAYS, OutFolder
 from tent.apps.pixels.iterations import draw_iterations
 from tent.apps.pixels.pixel_record import PixelRecord, at_size, map_name
 from tent.data.preprocess import pillow_image
+from tent.data.segments.class_map import IGNORE
 from tent.data.segments.label_maps import LabelMapImages, Map
 from tent.data.segments.palette import overlay, palette
+from tent.data.segments.tiles import TiledImages
 from tent.data.sets.images import Pixels
 from tent.data.stream import Batch
 from tent.engine.structures import call_inputs, find_logits
@@ -46,21 +50,35 @@ class PixelRun(Run):
             height, width = batch.inputs.shape[2:]
             own, new = (at_size(each[i : i + 1], height, width) for each in (before, after))
             self.record.add(own, new, labels)
-            self.write_map(new[0].argmax(0).to(torch.uint8).cpu().numpy(), batch.inputs[i], self.images.where(place))
+            found = new[0].argmax(0).to(torch.uint8).cpu().numpy()
+            self.write_map(found, overlay(self.pixels(batch.inputs[i]), found, self.colours), place)
 
-    def write_map(self, labels: Map, inputs: torch.Tensor, name: str) -> None:
-        """Write a label map with its palette, and the map laid over its image."""
-        path = self.job.out / map_name(name)
+    def write_map(self, labels: Map, laid: Pixels, place: int) -> None:
+        """Write a label map with its palette, and the map laid over its image; a tile into those of its image."""
+        path = self.job.out / map_name(self.images.where(place))
         over = self.job.out / OVERLAYS / path.relative_to(self.job.out / LABEL_MAPS)
         for each in (path, over):
             each.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(self.images, TiledImages):
+            labels, laid = (self._paste(*each, place) for each in ((path, labels), (over, laid)))
         image = pillow_image().fromarray(labels)
         image.putpalette(self.colours.ravel().tolist())
         with atomic_write(path) as partial:
             image.save(partial, format="PNG")
-        picture = pillow_image().fromarray(overlay(self.pixels(inputs), labels, self.colours))
         with atomic_write(over) as partial:
-            picture.save(partial, format="PNG")
+            pillow_image().fromarray(laid).save(partial, format="PNG")
+
+    def _paste(self, path: Path, part: Pixels, place: int) -> Pixels:
+        """Return the picture of a whole image with one more of its tiles in it; the first begins it anew."""
+        tiles: TiledImages = self.images  # type: ignore[assignment]
+        image, top, left, _, _ = tiles.boxes[place]
+        if (top, left) == (0, 0):
+            whole = np.full((*tiles.extents[image], *part.shape[2:]), IGNORE, dtype=np.uint8)
+        else:
+            with pillow_image().open(path) as there:
+                whole = np.array(there)
+        whole[top : top + part.shape[0], left : left + part.shape[1]] = part
+        return whole
 
     def pixels(self, inputs: torch.Tensor) -> Pixels:
         """Return an input (3, h, w) as the picture that it was made from."""
@@ -82,4 +100,4 @@ class PixelRun(Run):
     @property
     def labelled(self) -> bool:
         """Whether the images come with label maps."""
-        return isinstance(self.images, LabelMapImages)
+        return isinstance(self.images, LabelMapImages) and self.images.labelled

@@ -40,7 +40,7 @@ class LabelMapImages(FolderImages):
 
     @property
     def labelled(self) -> bool:
-        """Always: without maps it is another kind of set."""
+        """Whether the maps are there: always."""
         return True
 
     def fetch(self, indices: NDArray[np.int64], each: Each | None = None) -> Pixels | list[Pixels]:
