@@ -36,9 +36,7 @@ def adapt(
     order: Annotated[str | None, _option(0, ORDER)] = None,
     seed: Annotated[int, _option(0, "Seed to shuffle by.", min=0)] = 0,
     batch: Annotated[int | None, _option(0, "Images a batch: 128, or 1 with --episodic.", min=1)] = None,
-    tile: Annotated[
-        str | None, _option(0, "For segmentation: answer by tiles of HEIGHTxWIDTH that fit in memory.")
-    ] = None,
+    tile: Annotated[str | None, _option(0, "Segmentation in tiles of HEIGHTxWIDTH, which fit in memory.")] = None,
     limit: Annotated[int | None, _option(0, "Only the first so many images.", min=1)] = None,
     classes: Annotated[str | None, _option(0, CLASSES)] = None,
     unlabelled: Annotated[bool, _switch(0, "--unlabelled", "Take no labels from folders or files.")] = False,
