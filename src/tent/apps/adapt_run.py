@@ -175,9 +175,9 @@ def probe(entry: Entry, images: Images, model: str) -> tuple[int, bool]:
         shape = answer(adapt(entry.model, Source(), lean=False), batch).shape  # torch's own words for what fails
         return shape[1], len(shape) == 4
     except Exception as error:
-        shape = "x".join(map(str, batch.inputs.shape[1:]))
+        size = "x".join(map(str, batch.inputs.shape[1:]))
         reason = describe_error(error, own_file(model))
-        raise ValueError(f"{entry.name} fails on an image of {images.name}, {shape}: {reason}") from error
+        raise ValueError(f"{entry.name} fails on an image of {images.name}, {size}: {reason}") from error
 
 
 def answer(model: Adapted, batch: Batch) -> Tensor:

@@ -92,8 +92,17 @@ def make(
     images = clean.open(root, split)
     if isinstance(images, LabelMapImages):
         with lock_set(folder):
-            how = {"seed": seed, "first": FIRST[split], "workers": workers, "frost": frost, "progress": progress}
-            return make_scenes(images, known.path(root), types, severities, **how)
+            return make_scenes(
+                images,
+                known.path(root),
+                types,
+                severities,
+                seed=seed,
+                first=FIRST[split],
+                workers=workers,
+                frost=frost,
+                progress=progress,
+            )
     source = clean.path(root) / f"{split}_images.npy"
     groups = [SEVERITIES] if severities == SEVERITIES else [(severity,) for severity in severities]
     with lock_set(folder):

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 
 from tent.adapted import Adapted, adapt
@@ -11,6 +10,7 @@ from tent.apps.adapt_run import answer
 from tent.apps.pixels.pixel_record import at_size
 from tent.data.segments.label_maps import Map
 from tent.data.segments.palette import overlay, paint
+from tent.data.sets.images import Pixels
 from tent.data.stream import Batch
 from tent.methods import with_pixels
 from tent.plotting import pyplot, save
@@ -23,7 +23,7 @@ ITERATIONS = (1, 5, 10)
 
 def draw_iterations(run: "PixelRun", path: Path, images: int) -> None:
     """Draw the first images of a run's stream, a row each."""
-    rows = []
+    rows: list[list[Pixels]] = []
     for number, batch in enumerate(run.stream):
         rows += [_draw_row(run, _one(batch, i)) for i in range(len(batch.inputs))][: images - len(rows)]
         if len(rows) >= images or number >= images:
@@ -59,7 +59,7 @@ def iterate(adapted: Adapted, batch: Batch, most: int = ITERATIONS[-1]) -> dict[
     return found
 
 
-def _draw_row(run: "PixelRun", batch: Batch) -> list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]:
+def _draw_row(run: "PixelRun", batch: Batch) -> list[Pixels]:
     image = run.pixels(batch.inputs[0])
     method = with_pixels(run.job.method, run.entry.preprocess.mean, run.entry.preprocess.std)
     adapted = adapt(run.entry.model, method, stats=run.adapted.stats, lr=run.job.lr, answers="after")

@@ -90,7 +90,10 @@ class PixelRun(Run):
         """Draw the first images along ten iterations, then write the rest, the summary last."""
         wanted = min(self.job.panels, self.stream.total)
         if wanted and has_matplotlib() and not self.adapted.method.needs:
-            draw_iterations(self, folder.path / ITERATIONS, wanted)
+            try:
+                draw_iterations(self, folder.path / ITERATIONS, wanted)
+            except ValueError as error:  # some models have a norm that one image is too little for
+                self.notices.add(f"no picture of single images is drawn: {error}")
         return super().write(folder)
 
     def _restore_record(self, left: dict[str, NDArray[Any]]) -> None:

@@ -35,7 +35,8 @@ class LabelMapImages(FolderImages):
         rows: float = 1.0,
     ) -> None:
         names = None if class_map is None else class_map.names
-        super().__init__(name, folder, [image for image, _ in pairs], None, names and len(names), names)
+        classes = None if names is None else len(names)
+        super().__init__(name, folder, [image for image, _ in pairs], None, classes, names)
         self.maps, self.class_map, self.rows = tuple(path for _, path in pairs), class_map, rows
 
     @property
