@@ -18,7 +18,7 @@ from tent.tasks import Classification
 from tent.train.domains import Domains, normalisation, open_domains
 from tent.train.loop import Training, run
 from tent.train.objectives import CrossEntropy, Objective, PixelCrossEntropy
-from tent.train.pixels import PixelTraining
+from tent.train.pixel_training import PixelTraining
 from tent.train.progress import show
 from tent.train.recipe import Recipe
 from tent.train.run_folder import lock_run, read_run, save_model

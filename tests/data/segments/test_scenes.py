@@ -94,6 +94,8 @@ def test_a_pair_of_folders_with_a_class_map(tmp_path: Path) -> None:
     where = f"pairs:{tmp_path / 'images'},{tmp_path / 'labels'}"
     images = load(f"{where},{tmp_path / 'classes.json'}")
     assert (images.class_names, classes_of(images)) == (("ground", "sky"), [0, 1])
+    (tmp_path / "fewer.json").write_text('{"9": "ground", "3": null, "4": null}')
+    assert classes_of(load(f"{where},{tmp_path / 'fewer.json'}")) == [0, 255]
     assert (load(where).classes, classes_of(load(where))) == (None, [3, 4, 9])
     (tmp_path / "names.txt").write_text("\n".join(f"class {i}" for i in range(10)))
     assert load(f"{where},{tmp_path / 'names.txt'}").classes == 10

@@ -65,7 +65,7 @@ class ClassMap:
 
 
 def read_class_map(path: Path) -> ClassMap:
-    """Read a class map: JSON from ids to names, as {"7": "road"}, or one name a line, the first of id 0."""
+    """Read a class map: JSON from ids to names, null for what is not counted; or a name a line, the first of id 0."""
     if path.suffix != ".json":
         names = read_class_names(path)
         return ClassMap.of(dict(enumerate(names)), names)
@@ -73,7 +73,8 @@ def read_class_map(path: Path) -> ClassMap:
         raise FileNotFoundError(f"{path}: there is no such class map")
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
-        return ClassMap.of({int(id_): str(name) for id_, name in read.items()})
+        ids = {int(id_): str(name) for id_, name in read.items() if name is not None}
+        return ClassMap.of(ids, known=[int(id_) for id_, name in read.items() if name is None])
     except (ValueError, AttributeError, TypeError) as error:
         raise ValueError(f'{path}: not a class map ({error}); write {{"7": "road", "8": "sidewalk"}}') from None
 

@@ -14,7 +14,7 @@ from tent.models import NETWORKS, SEGMENTERS, zoo
 from tent.models.segmenters.hrnet import HRNet, Plan
 from tent.train import Recipe, train
 from tent.train.objectives import Batch, PixelCrossEntropy
-from tent.train.pixels import PixelTraining
+from tent.train.pixel_training import PixelTraining
 
 CHOICES = {"epochs": 2, "batch": 2, "lr": 0.05, "crop": 0, "precision": "float32"}
 RECIPE = Recipe("hrnet-w18-small-v1", "carla-7", size=(16, 24), scales=(0.5, 1.5), **CHOICES)
