@@ -6,7 +6,7 @@ OLDEST_PYTHON ?= python3.10
 OLDEST := .venv-oldest
 STAMP := $(VENV)/.installed
 
-.PHONY: test test-oldest fuzz demo docs wheel-test lint unit coverage clean
+.PHONY: test test-slow test-oldest fuzz demo docs wheel-test lint unit coverage clean
 
 test: lint unit
 
@@ -24,6 +24,10 @@ lint: $(STAMP)
 
 unit: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+# more types, seeds and settings of what `make test` shows on a few
+test-slow: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m slow
 
 # the lowest versions that pyproject.toml promises, and of the core's tests those that need nothing more
 EXTRAS := timm|torchvision|transformers|datasets|onnx|typer|rich|matplotlib|PIL|command|tent.(apps|bench|cli|data|models|train)

@@ -10,7 +10,16 @@ from toys import made
 
 import tent
 from tent.models import r26
-from tent.select import all_but, early_norm_affine, everything, feature_layers, last_layer, norm_affine, nothing
+from tent.select import (
+    all_but,
+    early_norm_affine,
+    everything,
+    feature_layers,
+    is_norm,
+    last_layer,
+    norm_affine,
+    nothing,
+)
 
 
 class LlamaRMSNorm(nn.Module):
@@ -36,6 +45,17 @@ def test_norm_affine_finds_look_alikes_and_only_their_vectors() -> None:
     adapted = tent.adapt(net)
     adapted(torch.randn(5, 4))
     assert not torch.equal(next(adapted.parameters()), net[0].weight)
+
+
+@pytest.mark.parametrize(
+    ("name", "norm"),
+    [
+        *((name, True) for name in ("RmsNormFp32", "LayerNorm2dFp32", "MambaRMSNormGated", "BatchNormAct2d")),
+        *((name, False) for name in ("NormalHead", "NormedLinear", "Conv2dNormActivation", "Gated")),
+    ],
+)
+def test_norms_are_known_by_their_names(name: str, norm: bool) -> None:
+    assert is_norm(type(name, (nn.Module,), {})()) is norm
 
 
 def test_a_norm_layer_itself_is_a_model() -> None:

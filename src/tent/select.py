@@ -14,8 +14,8 @@ NORM_CLASSES = (
     nn.GroupNorm,
     nn.RMSNorm,
 )
-# timm's LayerNorm2d, BatchNormAct2d and GlobalResponseNorm, transformers' LlamaRMSNorm, T5LayerNorm and kin
-_NORM_NAME = re.compile(r"norm(act)?\w?(\d[dD])?$", re.IGNORECASE)
+# timm's LayerNorm2d, BatchNormAct2d, RmsNormFp32 and GlobalResponseNorm, transformers' LlamaRMSNorm, MambaRMSNormGated
+_NORM_NAME = re.compile(r"norm(act)?\w?(\dd)?(fp\d\d|gated)?$", re.IGNORECASE)
 _HEAD = re.compile(r"([^.]+\.)?(fc|classifier|heads?|score|lm_head|cls|logits)(\.|$)")  # as model zoos name classifiers
 _SIDE_HEAD = re.compile(r"aux|rotation|(^|\.)branch", re.IGNORECASE)  # which the answer does not come from
 _AFFINE = {"weight", "bias", "gamma", "beta", "scale", "shift"}

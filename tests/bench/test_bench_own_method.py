@@ -53,6 +53,8 @@ def test_a_row_of_ones_own_method(folder: Path, workers: str) -> None:
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == "tiny: 10 of 10 cases done (0 before), in results\n"
     assert len(first := own(folder)) == 2
+    if workers == "2":  # which read the file themselves; what follows is their parent's work
+        return
     again = tent(folder, *arguments)
     assert again.stdout == "tiny: 10 of 10 cases done (10 before), in results\n"
     (folder / "my.py").write_text(SHARPEN.replace("0.5", "0.25"))
