@@ -25,7 +25,7 @@ def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
     found: list[Cell] = []
     for seed in seeds:
         for column, data in COLUMNS.items():
-            images = min(limit or IMAGES, IMAGES)
+            images = limit or IMAGES
             plain = Case(MODEL, (data,), "source", batch_size=BATCH, seed=seed, images=images, task="segmentation")
             found += [Cell(row, column, case) for row, case in _rows(plain).items()]
     return found
