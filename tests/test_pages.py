@@ -65,6 +65,14 @@ def test_the_page_on_measuring_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "4 batches updated on, 0 skipped" in lines
 
 
+def test_the_page_on_looking_inside_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_page("docs/analysis.md")
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"calibration.{form}" for form in ("png", "svg", "csv", "json")
+    }
+
+
 def test_the_page_on_training_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[tuple[Recipe, Objective | None]] = []
     monkeypatch.setattr("tent.train.train", lambda recipe, out, objective=None: runs.append((recipe, objective)))

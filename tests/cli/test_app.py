@@ -57,7 +57,7 @@ def argument():
 def test_help_names_every_command(tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, "-m", "tent.cli", "--help"], capture_output=True, text=True)
     assert ran.returncode == 0
-    for command in ("demo", "adapt", "doctor", "bench", "table", "plot", "report", "train", "data"):
+    for command in ("demo", "adapt", "analyse", "doctor", "bench", "table", "plot", "report", "train", "data"):
         assert command in ran.stdout
         ran_command = tent(tmp_path, command, "--help")
         assert ran_command.returncode == 0

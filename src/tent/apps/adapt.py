@@ -108,7 +108,8 @@ class Job:
             raise OSError(f"{self.out}: {error.strerror}; {remedy}") from error
 
     def _run_in(self, folder: OutFolder, track: Track, notices: Notices) -> dict[str, Any]:
-        entry, images = self._load_model(notices), self.data.open()
+        entry = load_model(self.model, self.weights, self.preprocess, self.like, self.device, notices)
+        images = self.data.open()
         classes, pixels = probe(entry, images, self.model)
         if pixels and self.batch is None:
             return replace(self, batch=1)._run_on(entry, images, classes, pixels, folder, track, notices)
@@ -149,22 +150,6 @@ class Job:
             raise ValueError(f"--tile {self.tile}: tiles are for files of images and a model that answers for pixels")
         tiles = TiledImages(images, stream.indices.tolist(), self.tile, entry.preprocess)
         return tiles, Stream(tiles, self.batch_size, Stored(), entry.preprocess)
-
-    def _load_model(self, notices: Notices) -> Entry:
-        entry = zoo.load(self.model, self.weights)
-        own, origin = entry.preprocess, entry.preprocess_origin
-        if self.like:
-            own, origin = load_preprocess(self.like), f"like {self.like}"
-        own, origin = self.preprocess.apply(own, origin)
-        if origin == ASSUMED:
-            options = "--size, --crop, --mean and --std, or --like timm:NAME"
-            notices.add(f"preprocessing is not known and assumed: {own.words}; give {options}")
-        try:
-            pyplot()
-        except ModuleNotFoundError as missing:
-            notices.add(f"no picture is drawn: {missing}")
-        entry.model.to(choose_device(self.device))
-        return replace(entry, preprocess=own, preprocess_origin=origin)
 
     def _adapt(self, entry: Entry, stream: Stream, notices: Notices, pixels: bool) -> Adapted:
         """Return the model under adaptation, from the delta if one is given."""
@@ -207,6 +192,31 @@ class Job:
         stream = Stream(images, max(self.batch_size, SOURCE_BATCH), Shuffled(self.data.seed), entry.preprocess)
         stream = stream.first(min(self.source_images, stream.total))
         adapted.prepare(batch.to(device) for batch in track(stream, "preparing", len(stream)))
+
+
+def load_model(
+    name: str,
+    weights: Path | None,
+    preprocess: PreprocessChoice,
+    like: str | None,
+    device: str | None,
+    notices: Notices,
+) -> Entry:
+    """Return a model on its device, with the preprocessing that is chosen for it; say what had to be assumed."""
+    entry = zoo.load(name, weights)
+    own, origin = entry.preprocess, entry.preprocess_origin
+    if like:
+        own, origin = load_preprocess(like), f"like {like}"
+    own, origin = preprocess.apply(own, origin)
+    if origin == ASSUMED:
+        options = "--size, --crop, --mean and --std, or --like timm:NAME"
+        notices.add(f"preprocessing is not known and assumed: {own.words}; give {options}")
+    try:
+        pyplot()
+    except ModuleNotFoundError as missing:
+        notices.add(f"no picture is drawn: {missing}")
+    entry.model.to(choose_device(device))
+    return replace(entry, preprocess=own, preprocess_origin=origin)
 
 
 def _has_batch_norm(model: nn.Module) -> bool:

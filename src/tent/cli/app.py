@@ -8,7 +8,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import tent
-from tent.cli import adapt, bench, data, demo, doctor, plot, report, table, train
+from tent.cli import adapt, analyse, bench, data, demo, doctor, plot, table, train
 from tent.environment import keep_memory
 
 app = typer.Typer(
@@ -37,10 +37,11 @@ def options(
 app.command()(demo.demo)
 app.command()(adapt.adapt)
 app.command()(doctor.doctor)
+app.command()(analyse.analyse)
 app.command()(bench.bench)
 app.command()(table.table)
 app.command()(plot.plot)
-app.command()(report.report)
+app.command()(plot.report)
 app.command("train")(train.command)
 app.add_typer(data.app, name="data")
 

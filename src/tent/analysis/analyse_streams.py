@@ -1,0 +1,104 @@
+"""The run behind the figures: every method answers the same batches, and every figure is told."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tent.adapted import Adapted
+from tent.analysis.figure import Figure
+from tent.analysis.numbers import Numbers
+from tent.analysis.observation import Domain, Observation, predict
+from tent.data.stream import Batch, Stream
+from tent.engine.structures import call_inputs, find_logits
+from tent.evaluate import Track, evaluate
+from tent.tasks.oracle import reveal
+
+Note: TypeAlias = Callable[[Batch, Mapping[str, Tensor]], None]
+
+
+def analyse(
+    models: Mapping[str, Adapted],
+    streams: Mapping[Domain, Stream],
+    figures: Sequence[Figure],
+    track: Track | None = None,
+) -> dict[str, Numbers]:
+    """Run every stream online through every model, reset before each stream, and return the figures' numbers by name.
+
+    Args:
+        models: methods by name, the source first: changes are from the first to the others.
+        streams: each of one domain; batches are read once for all models.
+        track: wraps the batches of each stream, to show progress.
+    """
+    _check(models, streams, figures)
+    for number, (domain, stream) in enumerate(streams.items(), 1):
+        told = [figure for figure in figures if _shows(figure, domain, stream)]
+        if not told:
+            continue
+        for model in models.values():
+            model.reset()
+        track_own = _title(track, f"{domain.name} ({number} of {len(streams)})")
+        answer_together(models, stream, partial(_tell, told, domain), track_own)
+        for figure in told:
+            figure.end_domain(domain, models)
+    return {figure.name: figure.numbers() for figure in figures}
+
+
+def _shows(figure: Figure, domain: Domain, stream: Stream) -> bool:
+    if not domain.original:
+        return True
+    return figure.sees_original and (stream.labelled or not figure.needs_labels)
+
+
+def _tell(figures: Sequence[Figure], domain: Domain, batch: Batch, outputs: Mapping[str, Tensor]) -> None:
+    labels = None if batch.labels is None else torch.as_tensor(batch.labels)
+    by_method = {name: predict(logits, labels) for name, logits in outputs.items()}
+    seen = Observation(domain, None if labels is None else np.asarray(labels.cpu()), by_method)
+    for figure in figures:
+        figure.add(seen)
+
+
+def answer_together(models: Mapping[str, Adapted], stream: Stream, note: Note, track: Track | None = None) -> None:
+    """Let every model answer, and learn as its method does, from each batch of a stream, which is read once.
+
+    Args:
+        note: called with each batch and the logits of every model by its name.
+    """
+    *others, (last, model) = models.items()
+
+    def on_batch(batch: Batch, output: Any) -> None:
+        logits = {name: answer(other, batch) for name, other in others}
+        note(batch, {**logits, last: _logits(model, batch, output)})
+
+    evaluate(model, stream, on_batch=on_batch, track=track)
+
+
+def answer(model: Adapted, batch: Batch) -> Tensor:
+    """Return a model's logits of a batch; labels are revealed to a method that needs them, as an oracle does."""
+    inputs = call_inputs(batch.inputs)
+    with reveal(batch.labels if "labels" in model.method.needs else None):
+        return _logits(model, batch, model(*inputs[0], **inputs[1]))
+
+
+def _logits(model: Adapted, batch: Batch, output: Any) -> Tensor:
+    return find_logits(output, call_inputs(batch.inputs), model.state.setup.pick)
+
+
+def _title(track: Track | None, title: str) -> Track | None:
+    if track is None:
+        return None
+    return lambda batches, what, count: track(batches, title, count)
+
+
+def _check(models: Mapping[str, Adapted], streams: Mapping[Domain, Stream], figures: Sequence[Figure]) -> None:
+    if not models or not streams:
+        raise ValueError(f"{len(models)} models and {len(streams)} streams: an analysis needs one of each at least")
+    unlabelled = [domain.name for domain, stream in streams.items() if not (stream.labelled or domain.original)]
+    needy = [figure.name for figure in figures if figure.needs_labels]
+    if unlabelled and needy:
+        raise ValueError(f"{', '.join(needy)}: needs labels, and {unlabelled[0]} has none; leave it out")
+    if unlabelled and any("labels" in model.method.needs for model in models.values()):
+        raise ValueError(f"an oracle needs labels, and {unlabelled[0]} has none; leave it out")

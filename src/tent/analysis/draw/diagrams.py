@@ -1,0 +1,56 @@
+"""Pictures of calibration and of parameters that moved."""
+
+from typing import Any
+
+from tent.analysis.draw.panel_row import (
+    FEWEST,
+    MARKS,
+    add_legend,
+    draw_line,
+    line_colour,
+    methods_of,
+    name_axes,
+    panel_row,
+)
+from tent.analysis.numbers import Numbers, number
+from tent.plotting import INK
+
+PARAMETERS = {"γ": ("#d1495b", "D", "-"), "β": ("#2e86ab", "s", "--")}
+
+
+def draw_calibration(numbers: Numbers, title: str = "") -> Any:
+    """Draw accuracy against confidence, and how many images have which confidence."""
+    figure, axes = panel_row(2, 2.7, title, width=7.5)
+    axes[0].plot([0, 100], [0, 100], color=INK, linewidth=0.8, linestyle="--", label="calibrated")
+    for method in methods_of(numbers.rows):
+        own = [row for row in numbers.rows if row["method"] == method]
+        full = [row for row in own if number(row, "images") >= FEWEST]
+        x, y = ([100 * number(row, name) for row in full] for name in ("confidence", "accuracy"))
+        draw_line(axes[0], method, x, y, f"{method}: ECE {100 * numbers.summary[method]['ece']:.1f}%")
+        images = [number(row, "images") for row in own]
+        heights, edges = [100 * n / sum(images) for n in images], [*(100 * number(row, "low") for row in own), 100]
+        axes[1].stairs(heights, edges, color=line_colour(method), linewidth=1.6, label=method)
+    axes[0].set(xlim=(0, 100), ylim=(0, 100))
+    axes[1].set(xlim=(0, 100))
+    add_legend(axes[0], loc="upper left")
+    name_axes(axes[0], "confidence (%)", "accuracy (%)", "below the diagonal: too sure")
+    name_axes(axes[1], "confidence (%)", "share of images (%)", "how sure")
+    return figure
+
+
+def draw_movement(numbers: Numbers, title: str = "") -> Any:
+    """Draw how far each tensor moved, by depth: a panel a method, a line a kind of parameter."""
+    methods = methods_of(numbers.rows)
+    figure, axes = panel_row(len(methods), 2.4, title, width=min(9.0, 4.5 + 3.0 * len(methods)))
+    for axis, method in zip(axes, methods, strict=True):
+        rows = [row for row in numbers.rows if row["method"] == method]
+        for kind in dict.fromkeys(str(row["parameter"]) for row in rows):
+            own = [row for row in rows if row["parameter"] == kind]
+            colour, mark, line = PARAMETERS.get(kind, ("#8a8a8a", "o", ":"))
+            x, y = [row["depth"] for row in own], [row["change"] for row in own]
+            axis.plot(x, y, f"{line}{mark}", color=colour, label=kind, **MARKS)
+        axis.set_ylim(bottom=0)
+        axis.margins(y=0.15)
+        name_axes(axis, "layer, from the input to the output", "change (root mean square)", method)
+    add_legend(axes[0], loc="lower left")
+    return figure

@@ -1,0 +1,1 @@
+"""Features inside a model: captured, added up, and compared layer by layer."""

@@ -1,0 +1,144 @@
+"""Features layer by layer (the paper's Figure 7 and appendix C), and how far each method's are from the clean ones."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from itertools import zip_longest
+from typing import Any
+
+import torch
+from torch import nn
+
+from tent.adapted import Adapted, adapt
+from tent.analysis.analyse_streams import answer, answer_together
+from tent.analysis.features.capture import Features, capture, choose_layers, find_layers
+from tent.analysis.features.channels import EDGES, Alignment, Density, Moments, frechet_distance
+from tent.analysis.numbers import Numbers, Row
+from tent.data.stream import Batch, Stream
+from tent.evaluate import Track, evaluate, model_device
+from tent.methods import Source
+from tent.tasks.oracle import Oracle
+
+CLEAN, ORACLE = "Clean", "Oracle"
+
+
+def compare_features(
+    model: nn.Module,
+    models: Mapping[str, Adapted],
+    shifted: Stream,
+    clean: Stream,
+    layers: Sequence[str] | int = 9,
+    *,
+    paired: bool = True,
+    lr: float | None = None,
+    track: Track | None = None,
+) -> Numbers:
+    """Adapt every model on the shifted stream, then compare features of it with the source's of the clean stream.
+
+    Args:
+        models: methods by name; an oracle, which learns from labels, is added where the stream has some.
+        layers: names, or a number of norm layers that are evenly spaced.
+        paired: whether both streams are the same images in the same order, as CKA to the clean features needs.
+        lr: the oracle's learning rate; its own unless given.
+    """
+    names = choose_layers(model, layers) if isinstance(layers, int) else list(layers)
+    find_layers(model, names)
+    if paired and shifted.total != clean.total:
+        raise ValueError(f"{shifted.total:,} shifted images and {clean.total:,} clean ones are no pairs; paired=False")
+    if shifted.labelled:
+        models = {**models, ORACLE: adapt(model, Oracle(), lr=lr, lean=False)}
+    reference = adapt(model, Source(), lean=False)
+    for each in models.values():
+        each.reset()
+    answer_together(models, shifted, lambda batch, logits: None, track)
+    stats = _Stats(names, list(models), paired)
+    with capture(reference.source, names) as features:
+        evaluate(reference, clean, on_batch=lambda batch, output: stats.add_clean(features), track=track)
+        _compare(reference, models, shifted, clean, features, stats)
+    return stats.numbers(shifted)
+
+
+def _compare(
+    reference: Adapted, models: Mapping[str, Adapted], shifted: Stream, clean: Stream, found: Features, stats: Any
+) -> None:
+    device = model_device(reference.source)
+    with ExitStack() as paused:
+        for model in models.values():
+            paused.enter_context(model.paused())
+        for dark, light in zip_longest(shifted, clean):
+            own = {name: _features(model, dark.to(device), found) for name, model in models.items()} if dark else {}
+            stats.add({**({CLEAN: _features(reference, light.to(device), found)} if light else {}), **own})
+
+
+def _features(model: Adapted, batch: Batch, found: Features) -> Features:
+    with torch.no_grad():
+        answer(model, batch)
+    return Features(found)
+
+
+class _Stats:
+    """All that is added up, by layer: moments and densities of every view, and alignments of pairs of them."""
+
+    def __init__(self, layers: Sequence[str], methods: Sequence[str], paired: bool) -> None:
+        views = [CLEAN, *methods]
+        self._layers, self._methods = layers, methods
+        self._reference = {layer: Moments() for layer in layers}
+        self._moments = {(layer, view): Moments() for layer in layers for view in views}
+        self._densities = {(layer, view): Density() for layer in layers for view in views}
+        targets = [*([CLEAN] if paired else []), *([ORACLE] if ORACLE in methods else [])]
+        pairs = [(method, to) for to in targets for method in methods if method != to]
+        self._alignments = {(layer, *pair): Alignment() for layer in layers for pair in pairs}
+
+    def add_clean(self, features: Features) -> None:
+        """Count a batch that sets the unit of every channel."""
+        for layer, moments in self._reference.items():
+            moments.add(_own(features, layer))
+
+    def add(self, views: Mapping[str, Features]) -> None:
+        """Count a batch, seen by the clean source and by every method."""
+        for layer in self._layers:
+            for view, features in views.items():
+                self._moments[layer, view].add(features[layer])
+                self._densities[layer, view].add(features[layer], self._reference[layer])
+        for (layer, one, other), alignment in self._alignments.items():
+            if one in views and other in views:
+                alignment.add(views[one][layer], views[other][layer])
+
+    def numbers(self, shifted: Stream) -> Numbers:
+        tables = {"": self._distances(), "density": self._density_rows(), "channels": self._channel_rows()}
+        dead = {layer: int((m.deviation == 0).sum()) for layer, m in self._reference.items()}
+        notes = [f"{layer}: {n} channels never vary on clean data and are left out" for layer, n in dead.items() if n]
+        return Numbers("features", tables, {"layers": list(self._layers), "shifted": shifted.name}, notes)
+
+    def _distances(self) -> list[Row]:
+        rows: list[Row] = []
+        for depth, layer in enumerate(self._layers, 1):
+            unit = self._reference[layer].deviation
+            for method in self._methods:
+                row: dict[str, Any] = {"layer": layer, "depth": depth, "method": method, "channels": len(unit)}
+                for to in (CLEAN, ORACLE) if ORACLE in self._methods else (CLEAN,):
+                    one, other = self._moments[layer, method], self._moments[layer, to]
+                    alignment = self._alignments.get((layer, method, to))
+                    row[f"distance to {to.lower()}"] = None if method == to else frechet_distance(one, other, unit)
+                    row[f"cka to {to.lower()}"] = alignment.compute() if alignment else None
+                rows.append(row)
+        return rows
+
+    def _density_rows(self) -> list[Row]:
+        return [
+            {"layer": layer, "view": view, "low": float(low), "share": float(part)}
+            for (layer, view), density in self._densities.items()
+            for low, part in zip(EDGES[:-1], density.shares, strict=True)
+        ]
+
+    def _channel_rows(self) -> list[Row]:
+        return [
+            {"layer": layer, "view": view, "channel": i, "mean": float(mean), "deviation": float(deviation)}
+            for (layer, view), moments in self._moments.items()
+            for i, (mean, deviation) in enumerate(zip(moments.mean, moments.deviation, strict=True))
+        ]
+
+
+def _own(features: Features, layer: str) -> Any:
+    if layer not in features:
+        raise ValueError(f"layer {layer!r} is not run when the model answers; name another")
+    return features[layer]

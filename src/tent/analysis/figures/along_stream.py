@@ -1,0 +1,86 @@
+"""Entropy, confidence and class balance along a stream; no labels are needed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tent.analysis.figure import Figure
+from tent.analysis.numbers import Numbers, Row
+from tent.analysis.observation import Floats, Observation
+
+MOST = 256  # points along the stream; neighbours are joined beyond
+
+
+@dataclass
+class _Point:
+    images: int
+    entropy: float
+    confidence: float
+    answers: Floats  # how often each class
+    wrong: float
+    domain: str
+
+    def join(self, other: "_Point") -> "_Point":
+        return _Point(
+            self.images + other.images,
+            self.entropy + other.entropy,
+            self.confidence + other.confidence,
+            self.answers + other.answers,
+            self.wrong + other.wrong,
+            self.domain,
+        )
+
+
+class AlongStream(Figure):
+    """What was answered, point by point of a stream: a batch each, or as many neighbours as 256 points ask for."""
+
+    name = "stream"
+    needs_labels = False
+
+    def __init__(self, most: int = MOST) -> None:
+        if most < 2 or most % 2:
+            raise ValueError(f"most {most}: give an even number of points, 2 or more")
+        self._most, self._stride = most, 1
+        self._points: dict[str, list[_Point]] = {}
+        self._batches, self._labelled = 0, True
+
+    def add(self, seen: Observation) -> None:
+        """Count a batch."""
+        for method, own in seen.by_method.items():
+            counts = np.bincount(own.answers, minlength=own.classes).astype(np.float64)
+            self._labelled &= own.wrong is not None
+            wrong = float(own.wrong.sum()) if own.wrong is not None else 0.0
+            sums = float(own.entropy.sum()), float(own.confidence.sum())
+            point, points = (
+                _Point(len(seen), *sums, counts, wrong, seen.domain.name),
+                self._points.setdefault(method, []),
+            )
+            if self._batches % self._stride:
+                points[-1] = points[-1].join(point)
+            else:
+                points.append(point)
+        self._batches += 1
+        if self._batches == self._stride * self._most:
+            self._stride *= 2
+            for method, points in self._points.items():
+                self._points[method] = [a.join(b) for a, b in zip(points[::2], points[1::2], strict=True)]
+
+    def numbers(self) -> Numbers:
+        """Return the points; `classes` is the number of classes that the answers are as varied as."""
+        rows: list[Row] = []
+        for method, points in self._points.items():
+            ends = np.cumsum([point.images for point in points]).tolist()
+            for end, point in zip(ends, points, strict=True):
+                row: dict[str, str | int | float | None] = {"method": method, "domain": point.domain, "images": end}
+                row |= {"entropy": point.entropy / point.images, "confidence": point.confidence / point.images}
+                row |= {"classes": count_classes(point.answers), "most": float(point.answers.max()) / point.images}
+                rows.append({**row, **({"error": point.wrong / point.images} if self._labelled else {})})
+        most = {method: points[-1].answers.size for method, points in self._points.items()}
+        about = {"batches a point": self._stride, "batches": self._batches}
+        return Numbers(self.name, {"": rows}, {**about, "classes": next(iter(most.values()), 0)})
+
+
+def count_classes(answers: Floats) -> float:
+    """Return the exponential of the answers' entropy: n where n classes are answered equally often."""
+    shares = answers[answers > 0] / answers.sum()
+    return float(np.exp(-(shares * np.log(shares)).sum()))

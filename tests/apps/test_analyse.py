@@ -1,0 +1,146 @@
+"""`tent analyse`, from a model and data to pictures and numbers."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command import tent
+
+from tent.data.make import make
+from tent.data.sets.catalog import get_set
+
+NETS = """
+import torch
+from torch import nn
+
+def net():
+    torch.manual_seed(0)
+    layers = nn.Conv2d(3, 8, 3, 2), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 8, 3, 2), nn.BatchNorm2d(8), nn.ReLU()
+    model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 10))
+    with torch.no_grad():
+        model[-1].weight.mul_(20)
+        model.train()
+        for _ in range(20):
+            model((torch.rand(32, 3, 32, 32)))
+    return model.eval()
+
+def plain():
+    return nn.Sequential(nn.Flatten(), nn.LayerNorm(3 * 32 * 32), nn.Linear(3 * 32 * 32, 10))
+"""
+FIGURES = (
+    *("error-by-entropy", "loss-by-level", "error-by-type", "change-of-loss"),
+    *("calibration", "confusion", "movement", "stream"),
+)
+SMALL = ("--limit", "40", "--batch", "20", "--size", "32")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a model, a small CIFAR-10 and CIFAR-10-C of two types, and images of one's own."""
+    root = tmp_path_factory.mktemp("analyse")
+    (root / "nets.py").write_text(NETS)
+    clean, random = root / "data" / "cifar10", np.random.default_rng(0)
+    clean.mkdir(parents=True)
+    pixels = random.integers(0, 256, (60, 32, 32, 3), dtype=np.uint8)
+    for split in ("train", "test"):
+        np.save(clean / f"{split}_images.npy", pixels)
+        np.save(clean / f"{split}_labels.npy", np.arange(60) % 10)
+    make(get_set("cifar10-c"), root / "data", ("fog", "contrast"))
+    np.save(root / "x.npy", pixels)
+    np.save(root / "y.npy", np.arange(60) % 10)
+    return root
+
+
+@pytest.fixture(autouse=True)
+def _data(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENT_DATA", str(folder / "data"))
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> Path:
+    """Return the folder of all figures of a corrupted set."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TENT_DATA", str(folder / "data"))
+        ran = tent(
+            folder, "analyse", "nets.py:net", "cifar10-c", "--corruption", "fog,contrast", *SMALL, "--out", "out"
+        )
+    assert ran.returncode == 0, ran.stderr
+    assert "written to: out" in ran.stdout
+    return folder / "out"
+
+
+def test_all_figures_of_a_corrupted_set_are_written_with_their_numbers_and_provenance(run: Path) -> None:
+    for name in (*FIGURES, "features"):
+        for form in ("png", "svg", "csv", "json"):
+            assert (run / f"{name}.{form}").is_file(), (name, form)
+        about = json.loads((run / f"{name}.json").read_text(encoding="utf-8"))
+        assert {"commit", "versions", "hardware", "finished"} <= set(about["provenance"])
+        assert about["protocol"]["Tent"]["reset"] == "before every new domain"
+        assert about["model"]["name"] == "nets.py:net"
+    assert not list(run.glob(".*"))
+
+
+def test_every_type_and_level_is_run_and_the_original_data(run: Path) -> None:
+    with (run / "loss-by-level.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["method"] == "Tent"]
+    levels = [(kind, str(level)) for kind in ("fog", "contrast") for level in range(1, 6)]
+    assert [(row["type"], row["level"]) for row in rows] == [("original", "0"), *levels]
+    assert {row["images"] for row in rows} == {"40"}
+
+
+def test_features_are_of_the_first_type_at_its_highest_level_and_of_pairs(
+    run: Path,
+) -> None:
+    about = json.loads((run / "features.json").read_text(encoding="utf-8"))
+    assert "fog severity 5" in about["summary"]["shifted"]
+    with (run / "features.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["layer"] for row in rows} == {"1", "4"}
+    assert all(row["cka to clean"] for row in rows)
+
+
+def test_one_s_own_images_without_labels_get_what_needs_none(folder: Path) -> None:
+    ran = tent(folder, "analyse", "nets.py:net", "x.npy", *SMALL, "--out", "bare")
+    assert ran.returncode == 0, ran.stderr
+    assert {path.stem for path in (folder / "bare").glob("*.json")} == {"loss-by-level", "movement", "stream"}
+    assert "warning: left out: calibration needs labels, and the data have none" in ran.stderr
+
+
+def test_one_s_own_images_are_compared_with_clean_ones(folder: Path) -> None:
+    own = ("x.npy,y.npy", "--clean", "cifar10", "--figure", "features,loss-by-level", "--layers", "4")
+    ran = tent(folder, "analyse", "nets.py:net", *own, *SMALL, "--out", "own")
+    assert ran.returncode == 0, ran.stderr
+    assert (folder / "own" / "features-distances.png").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("x.npy", "--figure", "calibration"), "calibration: needs labels, and the data have none"),
+        (("x.npy,y.npy", "--figure", "histogram"), "no figure is called 'histogram'; there are error-by-entropy"),
+        (("x.npy,y.npy", "--figure", "features"), "features: compares with original data; pass --clean"),
+        (("x.npy,y.npy", "--corruption", "fog"), "has no types of corruption; leave out --corruption"),
+        (("cifar10-c", "--severity", "6"), "--severity takes levels from 1 to 5, such as 1,3,5; got '6'"),
+        (("cifar10-c", "--corruption", "snow"), "snow.npy: no such file"),
+        (("x.npy,y.npy", "--figure", "movement", "--method", "bn"), "movement: nothing moves under BN"),
+        (("x.npy,y.npy", "--method", "eata"), "needs source data, which an analysis does not show it"),
+        (("x.npy", "--clean", "nowhere/"), "nowhere/: there is no such folder"),
+        (("x.npy,y.npy", "--clean", "cifar10", "--figure", "features", "--layers", "1,9.x"), "has no layer '9.x'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said_in_one_line(folder: Path, arguments: tuple[str, ...], words: str) -> None:
+    ran = tent(folder, "analyse", "nets.py:net", *arguments, *SMALL, "--out", "refused")
+    assert ran.returncode == 2
+    assert words in ran.stderr.splitlines()[-1]
+    assert ran.stderr.splitlines()[-1].startswith("tent: ")
+    assert not (folder / "refused").exists()
+
+
+def test_a_model_without_batch_norm_is_analysed_without_bn(folder: Path) -> None:
+    ran = tent(folder, "analyse", "nets.py:plain", "x.npy,y.npy", "--figure", "calibration", *SMALL, "--out", "plain")
+    assert ran.returncode == 0, ran.stderr
+    assert "warning: figures are without BN" in ran.stderr
+    summary = json.loads((folder / "plain" / "calibration.json").read_text(encoding="utf-8"))["summary"]
+    assert list(summary) == ["Source", "Tent"]
