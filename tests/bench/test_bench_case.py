@@ -45,6 +45,7 @@ FROZEN = {
     "imagenet-c": "acfb1e98fc908d37",
     "imagenet-c-by-type": "7b6b3fcf2a296306",
     "visda-c": "53e0c5231b59902c",
+    "segmentation": "974e7f5f9551deb3",
     "continual": "857819386012ef4b",
     "mixed": "cc3ab2c7bc73fb86",
     "correlated": "21ead903d56d1ca2",

@@ -186,7 +186,7 @@ def test_a_broken_visda_list_is_refused(root, text, said):
     ("name", "said"),
     [
         ("cifar11", "no set is called 'cifar11'; there are cifar10"),
-        ("zip:a.zip", "'zip' is none of folder, npy, torchvision and hf"),
+        ("zip:a.zip", "'zip' is none of folder, npy, pairs, torchvision and hf"),
         ("folder:", "names nothing after its colon"),
     ],
 )

@@ -28,7 +28,7 @@ def measure(answers: torch.Tensor, labels: torch.Tensor, classes: int = 3) -> di
 def test_confusion_matrix() -> None:
     task = Segmentation(3)
     task.update(logits(ANSWERS), LABELS)
-    assert np.array_equal(task.sums, [[3, 1, 0], [0, 2, 0], [0, 0, 0]])
+    assert np.array_equal(task.matrix, [[3, 1, 0], [0, 2, 0], [0, 0, 0]])
 
 
 def test_iou_of_each_class_and_both_means() -> None:
@@ -77,8 +77,33 @@ def test_small_logits_are_resized_to_the_labels_before_the_answer() -> None:
     small = torch.tensor([[[[3.0, -1.0]], [[0.5, 0.5]]]])
     task = Segmentation(2)
     task.update(small, torch.tensor([[[0, 0, 1, 1]]]))
-    assert np.array_equal(task.sums, [[2, 0], [0, 2]])
+    assert np.array_equal(task.matrix, [[2, 0], [0, 2]])
     assert (Segmentation.primary, Segmentation.higher_is_better, Segmentation.label) == ("mean_iou", True, "mIoU")
+
+
+def test_everything_equals_a_plain_recomputation() -> None:
+    """Pixel by pixel, over two batches of logits that are smaller than their labels."""
+    torch.manual_seed(0)
+    task, matrix, spread = Segmentation(4), np.zeros((4, 4)), []
+    for n in (2, 1):
+        small, labels = torch.randn(n, 4, 5, 6), torch.randint(4, (n, 9, 11))
+        labels[:, 2:4] = IGNORE
+        task.update(small, labels)
+        wide = F.interpolate(small, size=(9, 11), mode="bilinear", align_corners=False)
+        for image in range(n):
+            for row in range(9):
+                for column in range(11):
+                    if (label := int(labels[image, row, column])) != IGNORE:
+                        p = wide[image, :, row, column].double().softmax(0)
+                        matrix[label, int(p.argmax())] += 1
+                        spread.append(float(-(p * p.log()).sum()))
+    iou = [matrix[c, c] / (matrix[c].sum() + matrix[:, c].sum() - matrix[c, c]) for c in range(4)]
+    metrics = task.compute()
+    assert np.array_equal(task.matrix, matrix)
+    assert [metrics[f"iou_{c}"] for c in range(4)] == pytest.approx(iou)
+    assert metrics["mean_iou"] == metrics["mean_iou_absent_zero"] == pytest.approx(np.mean(iou))
+    assert metrics["pixel_accuracy"] == pytest.approx(matrix.trace() / matrix.sum())
+    assert metrics["entropy"] == pytest.approx(np.mean(spread), rel=1e-5)
 
 
 def test_a_batch_of_ignored_pixels_has_no_metrics() -> None:

@@ -10,14 +10,18 @@ from torch import nn
 
 from tent import norm
 from tent.adapted import Adapted, adapt
-from tent.apps.adapt_run import Notices, Run, count_classes
+from tent.apps.adapt_run import Notices, Run, probe
 from tent.apps.export_file import export_format
 from tent.apps.out_folder import OutFolder
+from tent.apps.pixels.pixel_run import PixelRun
 from tent.apps.record import check_format
 from tent.apps.run_data import DataChoice, load_source_images
 from tent.apps.run_settings import describe_settings
 from tent.data import Stream
-from tent.data.order import Shuffled
+from tent.data.order import Shuffled, Stored
+from tent.data.segments.tiles import TiledImages
+from tent.data.sets.folders import FolderImages
+from tent.data.sets.images import Images
 from tent.environment import choose_device
 from tent.evaluate import Track, model_device
 from tent.files import check_folder, check_space
@@ -61,6 +65,8 @@ class Job:
     source_data: str | None = None
     source_images: int = 2000
     every: float = 30.0  # seconds between checkpoints
+    tile: tuple[int, int] | None = None  # of a segmentation run: height and width of what is answered at a time
+    panels: int = 4  # images of a segmentation run that are drawn along ten iterations
 
     def __post_init__(self) -> None:
         if self.epochs and self.episodic:
@@ -104,30 +110,55 @@ class Job:
     def _run_in(self, folder: OutFolder, track: Track, notices: Notices) -> dict[str, Any]:
         entry = load_model(self.model, self.weights, self.preprocess, self.like, self.device, notices)
         images = self.data.open()
-        classes = count_classes(entry, images, self.model)
+        classes, pixels = probe(entry, images, self.model)
+        if pixels and self.batch is None:
+            return replace(self, batch=1)._run_on(entry, images, classes, pixels, folder, track, notices)
+        return self._run_on(entry, images, classes, pixels, folder, track, notices)
+
+    def _run_on(
+        self,
+        entry: Entry,
+        images: Images,
+        classes: int,
+        pixels: bool,
+        folder: OutFolder,
+        track: Track,
+        notices: Notices,
+    ) -> dict[str, Any]:
         entry = self.data.name_classes(entry, images, classes)
         self.data.match_labels(images, entry, classes)
         stream = self.data.stream(images, entry, self.batch_size)
-        adapted = self._adapt(entry, stream, notices)
+        if self.tile:
+            images, stream = self._cut(images, stream, entry, pixels)
+        adapted = self._adapt(entry, stream, notices, pixels)
         check_space(self.out, stream.total * 200 + 8 * sum(p.nbytes for p in adapted.parameters()) + (1 << 20))
         settings = describe_settings(self, entry, stream, adapted)
         summary, left = folder.begin(settings, self.overwrite)
         if summary is not None:
             notices.say(f"{self.out}: this run has ended before, and this is its summary; --overwrite runs it again")
             return summary
-        run = Run(self, entry, images, stream, adapted, settings, notices)
+        given = (self, entry, images, stream, adapted, settings, notices)
+        run = PixelRun(*given, classes=classes) if pixels else Run(*given)
         if left is None and self.source_data:
             self._prepare(adapted, entry, track)
         run.answer(folder, track, left)
         return run.write(folder)
 
-    def _adapt(self, entry: Entry, stream: Stream, notices: Notices) -> Adapted:
+    def _cut(self, images: Images, stream: Stream, entry: Entry, pixels: bool) -> tuple[Images, Stream]:
+        """Return the tiles of the images, in the order that the images come in."""
+        if not pixels or not isinstance(images, FolderImages) or self.tile is None:
+            raise ValueError(f"--tile {self.tile}: tiles are for files of images and a model that answers for pixels")
+        tiles = TiledImages(images, stream.indices.tolist(), self.tile, entry.preprocess)
+        return tiles, Stream(tiles, self.batch_size, Stored(), entry.preprocess)
+
+    def _adapt(self, entry: Entry, stream: Stream, notices: Notices, pixels: bool) -> Adapted:
         """Return the model under adaptation, from the delta if one is given."""
         answers: Answers | None = "after" if self.episodic and self.steps == 1 else None  # the method's own
         adapted = adapt(
             entry.model,
             with_pixels(self.method, entry.preprocess.mean, entry.preprocess.std),
-            stats=self._choose_stats(entry, min(self.batch_size, stream.total), notices),
+            # one image is many samples where every pixel is told
+            stats=self.stats if pixels else self._choose_stats(entry, min(self.batch_size, stream.total), notices),
             lr=self.lr,
             steps=self.steps,
             episodic=self.episodic,

@@ -69,17 +69,18 @@ class Run:
         done = self._resume(folder, left) if left else 0
         keeps = True
 
-        def note(batch: Batch, output: Any) -> None:
-            inputs = call_inputs(batch.inputs)
-            self.record.add(answer(self._source, batch), find_logits(output, inputs), batch.labels)
-            self._watch(self.record.before.classes[-1])
-
         def save(done: int) -> None:
             nonlocal keeps
             if keeps and folder.is_due():
                 keeps = self._save(folder, done)
 
-        evaluate(self.adapted, self.stream, track=track, on_batch=note, done=done, after=save, **self.when)
+        evaluate(self.adapted, self.stream, track=track, on_batch=self.note, done=done, after=save, **self.when)
+
+    def note(self, batch: Batch, output: Any) -> None:
+        """Note what the source and the adapted model say of a batch."""
+        inputs = call_inputs(batch.inputs)
+        self.record.add(answer(self._source, batch), find_logits(output, inputs), batch.labels)
+        self._watch(self.record.before.classes[-1])
 
     def write(self, folder: OutFolder) -> dict[str, Any]:
         """Write everything, the summary last, and return it."""
@@ -120,8 +121,12 @@ class Run:
 
     def files(self) -> list[str]:
         """Return where each image that was answered lies."""
-        out, places = self._left_out, enumerate(self.stream.indices.tolist())
-        return [self.stream.where(place) for place, index in places if index not in out]
+        return [self.images.where(index) for index in self.answered()]
+
+    def answered(self) -> list[int]:
+        """Return the places, in their set, of the images that can be read, in the order of the stream."""
+        out = self._left_out
+        return [index for index in self.stream.indices.tolist() if index not in out]
 
     @property
     def _left_out(self) -> dict[int, str]:
@@ -130,7 +135,7 @@ class Run:
     def _resume(self, folder: OutFolder, left: dict[str, Any]) -> int:
         about = left.pop(ABOUT)
         done = folder.restore(self.adapted, about["done"])
-        self.record = Record.restore(left) if left else self.record
+        self._restore_record(left)
         self.notices.lines += [line for line in about["notices"] if line not in self.notices.lines]
         for classes in self.record.before.classes:
             self._watch(classes)
@@ -138,6 +143,9 @@ class Run:
         passes = len(self.stream) * (1 + self.job.epochs)
         self.notices.say(f"continuing after {done:,} of {passes:,} batches")
         return done
+
+    def _restore_record(self, left: dict[str, Any]) -> None:
+        self.record = Record.restore(left) if left else self.record
 
     def _watch(self, classes: NDArray[np.int64]) -> None:
         """Say so, once, if the source's classes come in runs; those of a model that drifts do so by themselves."""
@@ -159,16 +167,22 @@ class Run:
 
 def count_classes(entry: Entry, images: Images, model: str) -> int:
     """Return how many classes a model answers with on one image; say so if it cannot, before it learns from any."""
+    return probe(entry, images, model)[0]
+
+
+def probe(entry: Entry, images: Images, model: str) -> tuple[int, bool]:
+    """Return how many classes a model answers one image with, and whether for each pixel; say so if it cannot."""
     batch = next(iter(Stream(images, 1, Stored(), entry.preprocess)), None)
     if batch is None:
         raise ValueError(f"{images.name}: none of its images can be read; {next(iter(images.unreadable.values()))}")  # type: ignore[attr-defined]
     batch = batch.to(model_device(entry.model))
     try:
-        return answer(adapt(entry.model, Source(), lean=False), batch).shape[1]  # torch's own words for what fails
+        shape = answer(adapt(entry.model, Source(), lean=False), batch).shape  # torch's own words for what fails
+        return shape[1], len(shape) == 4
     except Exception as error:
-        shape = "x".join(map(str, batch.inputs.shape[1:]))
+        size = "x".join(map(str, batch.inputs.shape[1:]))
         reason = describe_error(error, own_file(model))
-        raise ValueError(f"{entry.name} fails on an image of {images.name}, {shape}: {reason}") from error
+        raise ValueError(f"{entry.name} fails on an image of {images.name}, {size}: {reason}") from error
 
 
 def answer(model: Adapted, batch: Batch) -> Tensor:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from tent.adapted import Adapted
 from tent.files import atomic_write, lock
 
+LABEL_MAPS, OVERLAYS, ITERATIONS = "label_maps", "overlays", "iterations.png"  # of segmentation
 SUMMARY, DELTA, PICTURE = "summary.json", "delta.safetensors", "summary.png"
-FILES = (SUMMARY, DELTA, PICTURE, "predictions.csv", "predictions.parquet")
+FILES = (SUMMARY, DELTA, PICTURE, ITERATIONS, "predictions.csv", "predictions.parquet")
 HIDDEN, PROGRESS, ABOUT = ".run", "progress.npz", "about"  # of a run that has not ended
 AGAIN = "choose another --out, or pass --overwrite to replace it"
 Arrays = Mapping[str, NDArray[Any]]
@@ -58,6 +59,7 @@ class OutFolder:
             if found is not None and (other := _difference(found.get("settings") or {}, settings)):
                 raise FileExistsError(f"{self.path}: holds {what} of other settings ({other}); {AGAIN}")
         strange = [name for name in FILES if (self.path / name).exists()]
+        strange += [name for name in (LABEL_MAPS, OVERLAYS) if any((self.path / name).rglob("*.png"))]
         if summary is None and left is None and strange:
             raise FileExistsError(f"{self.path / strange[0]}: belongs to no run that is known; {AGAIN}")
         return summary, left
@@ -93,6 +95,9 @@ class OutFolder:
         """Remove a run's files, the summary first, and nothing else."""
         for name in FILES:
             (self.path / name).unlink(missing_ok=True)
+        for name in (LABEL_MAPS, OVERLAYS):
+            for picture in (self.path / name).rglob("*.png"):
+                picture.unlink()
         self._forget()
 
     def _forget(self) -> None:

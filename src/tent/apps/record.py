@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,7 @@ class Predictions:
 class Record:
     """The predictions before (the source's) and after adaptation, and the labels where they are known."""
 
+    counted: ClassVar[str] = "images"  # what classes are answered for
     class_names: tuple[str, ...]
     before: Predictions = field(default_factory=Predictions)
     after: Predictions = field(default_factory=Predictions)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tent.data import Stream, load
+from tent.data.segments.label_maps import LabelMapImages
 from tent.data.sets.catalog import find_set
 from tent.data.sets.class_names import match_classes, read_class_names, same_names
 from tent.data.sets.file_order import choose_order
@@ -53,6 +54,8 @@ class DataChoice:
 
     def match_labels(self, images: Images, entry: Entry, classes: int) -> None:
         """Turn labels into the model's own, by what the classes of both are called; refuse those that are not its."""
+        if isinstance(images, LabelMapImages) and entry.class_names is not None:
+            images.match(entry.class_names)
         names, labels = images.class_names, images.labels
         counted = entry.class_names is None and not self.is_folder  # a set's labels are numbers, as published
         if labels is None or names is None or counted or same_names(names, entry.class_names):

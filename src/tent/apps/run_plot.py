@@ -45,4 +45,4 @@ def _draw_classes(axis: Any, record: Record) -> None:
     axis.bar(place - 0.2, before[most], 0.4, color=BEFORE)
     axis.bar(place + 0.2, after[most], 0.4, color=AFTER)
     axis.set_xticks(place, [names[i][:12] for i in most], rotation=90, fontsize=7)
-    axis.set_ylabel("images answered so")
+    axis.set_ylabel(f"{record.counted} answered so")

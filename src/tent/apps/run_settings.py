@@ -41,6 +41,7 @@ def describe_settings(job: "Job", entry: Entry, stream: Stream, adapted: Adapted
         "delta": _hash(job.delta.read_bytes()) if job.delta else "none",
         "baked": job.bake,
         "table": job.table,
+        **({"tile": f"{job.tile[0]}x{job.tile[1]}"} if job.tile else {}),
         "contents": _hash(" ".join(stream.sha256).encode()),
         "code": _hash(b"".join(path.read_bytes() for path in _own_files(job))),
         "versions": f"tent {tent.__version__}, torch {torch.__version__}",

@@ -36,6 +36,7 @@ def adapt(
     order: Annotated[str | None, _option(0, ORDER)] = None,
     seed: Annotated[int, _option(0, "Seed to shuffle by.", min=0)] = 0,
     batch: Annotated[int | None, _option(0, "Images a batch: 128, or 1 with --episodic.", min=1)] = None,
+    tile: Annotated[str | None, _option(0, "Segmentation in tiles of HEIGHTxWIDTH, which fit in memory.")] = None,
     limit: Annotated[int | None, _option(0, "Only the first so many images.", min=1)] = None,
     classes: Annotated[str | None, _option(0, CLASSES)] = None,
     unlabelled: Annotated[bool, _switch(0, "--unlabelled", "Take no labels from folders or files.")] = False,
@@ -64,6 +65,7 @@ def adapt(
     overwrite: Annotated[bool, _switch(3, "--overwrite", "Replace another run's results in that folder.")] = False,
     every: Annotated[float, _option(3, "Seconds between checkpoints, to continue from after a kill.", min=0)] = 30.0,
     bake: Annotated[Path | None, _option(3, "Export the baked model: .pt2 (torch.export) or .onnx.")] = None,
+    panels: Annotated[int, _option(3, "Images of a segmentation run that are drawn along ten iterations.", min=0)] = 4,
     table: Annotated[str, _option(3, "Format of the predictions: csv or parquet.")] = "csv",
 ) -> None:
     """Adapt a model to data, and write predictions, the delta, a summary and a plot.
@@ -106,8 +108,16 @@ def adapt(
         source_data=source_data,
         source_images=source_images,
         every=every,
+        tile=parse_tile(tile),
+        panels=panels,
     )
     print_summary(job.run(track, choices.say), out)
+
+
+def parse_tile(text: str | None) -> tuple[int, int] | None:
+    """Read `--tile`: one side, or a height and a width."""
+    sides = parse_size("--tile", text)
+    return (sides, sides) if isinstance(sides, int) else sides
 
 
 def print_summary(summary: dict[str, Any], out: Path) -> None:
@@ -119,6 +129,9 @@ def print_summary(summary: dict[str, Any], out: Path) -> None:
     grid.add_row("mean entropy (nats)", f"{summary['entropy_before']:.3f}", f"{summary['entropy_after']:.3f}")
     if "error_after" in summary:
         grid.add_row("error (%)", f"{100 * summary['error_before']:.2f}", f"{100 * summary['error_after']:.2f}")
+    if "mean_iou_after" in summary:
+        for name, title in (("mean_iou", "mIoU (%)"), ("pixel_accuracy", "pixel accuracy (%)")):
+            grid.add_row(title, *(f"{100 * summary[f'{name}_{when}']:.2f}" for when in ("before", "after")))
     most = [max(summary[name], key=summary[name].get) for name in ("histogram_before", "histogram_after")]
     grid.add_row("answered most", *map(escape, most))
     grid.add_row("answers changed", "", f"{summary['changed']:.1%} of {summary['images']:,}")

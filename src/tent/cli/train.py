@@ -5,13 +5,16 @@ from typing import Annotated
 
 import typer
 
+from tent.cli.choices import parse_size
 from tent.environment import choose_device
-from tent.models import NETWORKS
+from tent.models import NETWORKS, SEGMENTERS
 from tent.models.cards import training_folder
 from tent.train import Recipe, train
 from tent.train.baseline import BASELINES, choose_network, make_objective, model_name
 from tent.train.recipe import SCHEDULES, best_precision, may_flip
 
+TASKS = ("classification", "segmentation")
+CROP, SCALES = "192x288", "0.5,1.25"  # of segmentation: about what one core learns from in an hour
 CARD = "Train nothing: add to the card of the training in this folder its errors on the held-out corruptions, under BN."
 
 
@@ -39,9 +42,22 @@ def command(
         ),
     ] = Recipe.target,
     size: Annotated[
-        int | None,
-        typer.Option(help="Side that every image is resized to, before anything else.", show_default="as stored"),
-    ] = Recipe.size,
+        str | None,
+        typer.Option(
+            help="Side that every image is resized to; for segmentation HEIGHTxWIDTH of a random crop.",
+            show_default="as stored; 192x288",
+        ),
+    ] = None,
+    scales: Annotated[
+        str | None,
+        typer.Option(
+            help="For segmentation: the least and the greatest scale of an image before the crop.",
+            show_default="0.5,1.25",
+        ),
+    ] = None,
+    task: Annotated[
+        str, typer.Option(help=f"{' or '.join(TASKS)}; what the network is for.", show_default="the network's")
+    ] = "",
     epochs: Annotated[int, typer.Option(help="Passes over the training set.")] = Recipe.epochs,
     seed: Annotated[int, typer.Option(help="Seed of the first weights, the order, crops and flips.")] = Recipe.seed,
     batch: Annotated[int, typer.Option(help="Images a step.")] = Recipe.batch,
@@ -70,7 +86,8 @@ def command(
         return
     if not model or not data:
         raise ValueError("name a network and a set, as in: tent train --model r26 --source cifar10 --out FOLDER")
-    place, objective = choose_device(device), make_objective(method)
+    place, objective, pixels = choose_device(device), make_objective(method), model in SEGMENTERS
+    check_task(task, model, method)
     recipe = Recipe(
         model=choose_network(method, model),
         data=data,
@@ -83,17 +100,43 @@ def command(
         schedule=schedule,
         rise=rise,
         hold=hold,
-        crop=crop,
+        crop=0 if pixels else crop,
         flip=may_flip(data) if flip is None else flip,
         precision=precision or best_precision(place),
-        size=size,
+        size=parse_size("--size", size or (CROP if pixels else None)),
+        scales=parse_scales(scales or (SCALES if pixels else None)),
         target=target,
     )
     folder = out or default_folder(method, recipe)
-    card = train(recipe, folder, objective=objective, start=start, device=place, every=every)
+    own = None if pixels else objective
+    card = train(recipe, folder, objective=own, start=start, device=place, every=every)
+    if pixels:
+        scores = f"mIoU {card['test_mean_iou']:.2%}, pixel accuracy {card['test_pixel_accuracy']:.2%}"
+        print(f"{folder}: {scores} on {card['test_set']}, {card['seconds']:.0f} s of training")
+        return
     on_target = f", {card['target_error']:.2%} on {card['target_test_set']}" if "target_error" in card else ""
     errors = f"error {card['test_error']:.2%} on {card['test_set']}{on_target}"
     print(f"{folder}: {errors}, {card['seconds']:.0f} s of training")
+
+
+def check_task(task: str, model: str, method: str) -> None:
+    """Refuse a task that the network is not for, and a baseline that is not for segmentation."""
+    own = TASKS[model in SEGMENTERS]
+    if task and task not in TASKS:
+        raise ValueError(f"--task {task!r}: choose from {', '.join(TASKS)}")
+    if task and task != own:
+        fitting = [name for name in NETWORKS if TASKS[name in SEGMENTERS] == task]
+        raise ValueError(f"{model} is a network for {own}, not for {task}; choose from {', '.join(fitting)}")
+    if own == "segmentation" and method != "source":
+        raise ValueError(f"--method {method}: segmentation is trained by source alone")
+
+
+def parse_scales(text: str | None) -> tuple[float, float] | None:
+    """Read `--scales`."""
+    try:
+        return None if text is None else tuple(float(part) for part in text.split(",", 1))  # type: ignore[return-value]
+    except ValueError:
+        raise ValueError(f"--scales {text!r}: give two numbers with a comma, such as {SCALES}") from None
 
 
 def print_held_out(folder: Path) -> None:

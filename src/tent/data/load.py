@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tent.data.data_folder import data_folder
+from tent.data.segments.scenes import open_pair_of_folders
 from tent.data.sets.arrays import open_pair
 from tent.data.sets.catalog import get_set
 from tent.data.sets.folders import open_folder
@@ -16,7 +17,8 @@ def load(name: str, split: str = "test", root: str | os.PathLike[str] | None = N
     """Open a set of images; nothing but its labels is read yet.
 
     Args:
-        name: a set of `known_sets()`, or `folder:PATH`, `npy:IMAGES[,LABELS]`, `torchvision:CLASS`, `hf:NAME`.
+        name: a set of `known_sets()`, or `folder:PATH`, `npy:IMAGES[,LABELS]`, `torchvision:CLASS`, `hf:NAME`, or
+            `pairs:IMAGES,LABELS[,CLASSES]`: two folders, of images and of their label maps, and a file of classes.
         split: "train" or "test"; "test" is the split that the set is judged on, whatever it is called there.
         root: the folder that holds the sets; TENT_DATA, or the user's cache, unless given.
         options: what the set needs besides: `corruption` and `severity`, `version`, `labelled`, `class_names`.
@@ -32,11 +34,14 @@ def load(name: str, split: str = "test", root: str | os.PathLike[str] | None = N
     if kind == "npy":
         _check_options("a pair of arrays", options, ("classes", "class_names"))
         return _open_pair(rest, options)
+    if kind == "pairs":
+        _check_options("a pair of folders", options, ())
+        return _open_folders(rest)
     if kind == "torchvision":
         return open_torchvision(rest, split, data_folder(root) / "torchvision", options)
     if kind == "hf":
         return open_hugging_face(rest, split, options)
-    raise ValueError(f"{name!r}: {kind!r} is none of folder, npy, torchvision and hf")
+    raise ValueError(f"{name!r}: {kind!r} is none of folder, npy, pairs, torchvision and hf")
 
 
 def _open_pair(paths: str, options: dict[str, Any]) -> Images:
@@ -45,6 +50,13 @@ def _open_pair(paths: str, options: dict[str, Any]) -> Images:
         raise ValueError(f"npy:{paths}: give one file of images and one of labels, with a comma between them")
     hint = "name an array that was written by numpy.save"
     return open_pair(f"npy {images.name}", images, labels[0] if labels else None, hint, **options)
+
+
+def _open_folders(paths: str) -> Images:
+    parts = [Path(part.strip()).expanduser() for part in paths.split(",")]
+    if len(parts) not in (2, 3):
+        raise ValueError(f"pairs:{paths}: give a folder of images, one of label maps, and perhaps a file of classes")
+    return open_pair_of_folders(parts[0], parts[1], parts[2] if len(parts) > 2 else None)
 
 
 def _check_options(what: str, options: dict[str, Any], known: tuple[str, ...]) -> None:

@@ -13,8 +13,10 @@ import numpy as np
 
 import tent
 from tent.data.data_folder import lock_set
+from tent.data.segments.corrupted_scenes import make_scenes
+from tent.data.segments.label_maps import LabelMapImages
 from tent.data.sets.arrays import new_array, open_array, open_pixels, save_array, save_text
-from tent.data.sets.catalog import get_set
+from tent.data.sets.catalog import SETS, get_set
 from tent.data.sets.formats import split_folder
 from tent.data.sets.images import Labels
 from tent.data.sets.published import Progress, Set, silent
@@ -80,7 +82,7 @@ def make(
         frost: a folder of photographs of frost; without it frost is drawn.
     """
     if known.made_from is None:
-        raise ValueError(f"{known.name} is not made here; cifar10-c and cifar100-c are")
+        raise ValueError(f"{known.name} is not made here; {', '.join(list_made())} are")
     if workers < 1:
         raise ValueError(f"workers {workers}: at least one process does the work")
     types, severities = _check_types(types), _check_severities(severities)
@@ -88,6 +90,19 @@ def make(
         raise ValueError(f"split {split!r}: choose from {', '.join(FIRST)}")
     clean, folder = get_set(known.made_from), split_folder(known.path(root), split)
     images = clean.open(root, split)
+    if isinstance(images, LabelMapImages):
+        with lock_set(folder):
+            return make_scenes(
+                images,
+                known.path(root),
+                types,
+                severities,
+                seed=seed,
+                first=FIRST[split],
+                workers=workers,
+                frost=frost,
+                progress=progress,
+            )
     source = clean.path(root) / f"{split}_images.npy"
     groups = [SEVERITIES] if severities == SEVERITIES else [(severity,) for severity in severities]
     with lock_set(folder):
@@ -95,6 +110,11 @@ def make(
         plan = partial(_plan, folder, source, seed=seed, frost=frost, first=FIRST[split])
         jobs = [plan(type_, group) for type_ in types for group in groups]
         return _run([job for job in jobs if not is_whole(job, len(images))], len(images), workers, progress)
+
+
+def list_made() -> list[str]:
+    """Return the sets that are made."""
+    return [known.name for known in SETS.values() if known.made_from]
 
 
 def is_whole(job: Job, images: int) -> bool:

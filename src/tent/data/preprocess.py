@@ -73,6 +73,18 @@ class Preprocess:
             pixels = _crop_centre(pixels, _pair(self.crop))
         return to_colour(pixels)
 
+    def extent(self, now: tuple[int, int]) -> tuple[int, int]:
+        """Return height and width of what an image of this height and width becomes."""
+        if self.crop is not None:
+            return _pair(self.crop)
+        return now if self.size is None else _target(self.size, now)
+
+    def shape_map(self, labels: Pixels) -> Pixels:
+        """Return a label map (h, w) resized and cropped as its image is, by the nearest pixel."""
+        if self.size is not None and (to := _target(self.size, labels.shape)) != labels.shape:
+            labels = _resize(labels[..., None], to, "nearest")[..., 0]
+        return labels if self.crop is None else _crop_centre(labels, _pair(self.crop))
+
     def scale(self, batch: Pixels) -> torch.Tensor:
         """Return a batch (n, h, w, 3) as float32 (n, 3, h, w): 0 to 1, less the mean, by the deviation."""
         x = torch.from_numpy(np.ascontiguousarray(batch)).permute(0, 3, 1, 2)
@@ -171,3 +183,6 @@ def _channels(name: str, value: Sequence[float] | None) -> tuple[float, ...] | N
     if len(values) != 3:
         raise ValueError(f"{name} {value!r}: give three numbers, one a channel")
     return values
+
+
+IMAGENET = Preprocess(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))  # its colours, at any size

@@ -8,6 +8,7 @@ import torch
 from tent.data.order import Indices
 from tent.data.preprocess import Preprocess, stack
 from tent.data.samples import Samples
+from tent.data.segments.label_maps import LabelMapImages
 from tent.data.sets.images import Images
 
 
@@ -29,7 +30,9 @@ class Source(NamedTuple):
         if not len(index):
             return None, None
         x = self.preprocess(pixels) if keeps else self.preprocess.scale(stack(list(pixels)))
-        y = self.data.targets(index)
+        if isinstance(self.data, LabelMapImages) and self.data.labelled:
+            return x, torch.from_numpy(self.data.targets(index, None if keeps else self.preprocess.shape_map))
+        y = self.data.targets(index) if self.data.labelled else None
         if y is not None and y.ndim > 1 and self.preprocess.crop is not None:
             raise ValueError(f"{self.data.name}: images would be cropped and their label maps not; leave the crop out")
         return x, None if y is None else torch.from_numpy(y)

@@ -61,11 +61,12 @@ def load_torchvision(name: str, pretrained: bool) -> Entry:
 
 
 def load_hugging_face(name: str, pretrained: bool) -> Entry:
-    """Return an image classifier of the Hugging Face hub, with its own image processor's preprocessing."""
+    """Return a classifier, or a segmentation model, of the Hugging Face hub, with its own image processor's steps."""
     library = import_library("transformers", "hf")
     with short_errors(f"hf:{name}"):
-        auto = library.AutoModelForImageClassification
         config = library.AutoConfig.from_pretrained(name)
+        dense = any(each.endswith("ForSemanticSegmentation") for each in config.architectures or ())
+        auto = library.AutoModelForSemanticSegmentation if dense else library.AutoModelForImageClassification
         model = auto.from_pretrained(name) if pretrained else auto.from_config(config)
         seen = library.AutoImageProcessor.from_pretrained(name).to_dict()
     names = [str(config.id2label[i]) for i in range(config.num_labels)]

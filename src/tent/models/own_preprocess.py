@@ -37,6 +37,16 @@ class Transform(Preprocess):
             raise ValueError(f"the {self.words} gave {seen} for an image; it must give a tensor (channels, h, w)")
         return np.asarray(made.detach(), dtype=np.float32)
 
+    def extent(self, now: tuple[int, int]) -> tuple[int, int]:
+        """Refuse: nothing is known of the size that the function makes."""
+        raise ValueError(
+            f"tiles cannot be cut after the {self.words}; give --size and --crop, --mean and --std instead"
+        )
+
+    def shape_map(self, labels: Pixels) -> Pixels:
+        """Refuse: nothing is known of where the function puts a pixel."""
+        raise ValueError(f"label maps cannot follow the {self.words}; give --size and --crop, --mean and --std instead")
+
     def scale(self, batch: Pixels) -> torch.Tensor:
         """Return the batch as a tensor."""
         return torch.from_numpy(np.ascontiguousarray(batch))

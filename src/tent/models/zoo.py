@@ -5,18 +5,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tent.data.preprocess import IMAGENET
+from tent.data.sets.catalog import get_set
 from tent.files import blame
 from tent.models.cards import build_from_card, is_trained, load_own, load_trained, read_card, split_own
 from tent.models.entry import Entry
-from tent.models.libraries import LIBRARIES, load_factory
+from tent.models.libraries import LIBRARIES, describe_weights, load_factory
 from tent.models.public import PUBLIC, load_public
 from tent.models.robustbench import load_robustbench
+from tent.models.segmenters import SEGMENTERS
 from tent.models.weight_files import load_weights
 
 WEIGHTS = Path(__file__).parent / "weights"
 SHIPPED = ("r26-cifar10", "r26-svhn", "r26-mnist")
 NAMES = (
-    f"{', '.join((*SHIPPED, *PUBLIC))}, trained:NAME, timm:NAME, torchvision:NAME, hf:NAME, "
+    f"{', '.join((*SHIPPED, *PUBLIC, *SEGMENTERS))}, trained:NAME, timm:NAME, torchvision:NAME, hf:NAME, "
     "robustbench:NAME or FILE.py:factory"
 )
 KINDS = {**LIBRARIES, "robustbench": load_robustbench}
@@ -34,6 +37,8 @@ def load(name: str, weights: str | os.PathLike[str] | None = None, pretrained: b
         entry = load_shipped(name)
     elif name in PUBLIC:
         entry = load_public(name, pretrained and weights is None)
+    elif name in SEGMENTERS:
+        entry = load_segmenter(name)
     elif split_own(name):
         entry = load_own(name)
     elif kind == "trained" and rest:
@@ -65,3 +70,9 @@ def card(name: str) -> dict[str, Any]:
 def load_shipped(name: str) -> Entry:
     """Return a model whose weights are part of the package."""
     return build_from_card(name, WEIGHTS / f"{name}.json", WEIGHTS / f"{name}.safetensors", "shipped")
+
+
+def load_segmenter(name: str) -> Entry:
+    """Return a network of Cityscapes' 19 classes at random weights: published ones are brought as a file."""
+    words, known = describe_weights(name, pretrained=False), get_set("cityscapes")
+    return Entry(name, SEGMENTERS[name](known.classes), IMAGENET, known.classes, known.class_names, words)

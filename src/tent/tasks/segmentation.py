@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from tent.losses import entropy
 from tent.tasks.task import Sums, Task
 
 
@@ -16,52 +17,58 @@ class Segmentation(Task):
         ignore: the label of pixels that are not counted.
     """
 
-    metrics = ("mean_iou", "mean_iou_absent_zero", "pixel_accuracy")
+    metrics = ("mean_iou", "mean_iou_absent_zero", "pixel_accuracy", "entropy")
     primary, label, higher_is_better = "mean_iou", "mIoU", True
 
     def __init__(self, classes: int, ignore: int | None = 255) -> None:
         super().__init__(classes, ignore)
 
     def count(self, logits: Tensor, labels: Tensor) -> Sums:
-        """Return the confusion matrix: pixels by label (rows) and answer (columns)."""
+        """Return the confusion matrix, by label (rows) and answer (columns), and below it the sum of entropies."""
         n = self.classes or 0
         if logits.dim() != 4 or logits.shape[1] != n:
             raise ValueError(f"the data has {n} classes, but the model answers in shape {tuple(logits.shape)}")
         y = labels.to(logits.device).long()
         if y.dim() != 3 or len(y) != len(logits):
             raise ValueError(f"labels of shape {tuple(labels.shape)} for logits of shape {tuple(logits.shape)}")
-        answers, counted = _answers(logits.detach(), y), torch.ones_like(y, dtype=torch.bool)
-        if self.ignore is not None:
-            counted = y != self.ignore
-        y, answers = y[counted], answers[counted]
+        logits = _at_labels(logits.detach(), y)
+        counted = torch.ones_like(y, dtype=torch.bool) if self.ignore is None else y != self.ignore
+        y, answers = y[counted], logits.argmax(1)[counted]
         if len(y) and (int(y.max()) >= n or int(y.min()) < 0):
             wrong = int(y.max()) if int(y.max()) >= n else int(y.min())
             raise ValueError(f"a label is {wrong}, but the model answers with {n} classes")
         matrix = torch.bincount(y * n + answers, minlength=n * n).reshape(n, n)
-        return matrix.cpu().numpy().astype(np.float64)
+        spread = sum(float(entropy(one[None])[0][own].double().sum()) for one, own in zip(logits, counted, strict=True))
+        return np.concatenate([matrix.cpu().numpy().astype(np.float64), [[spread] + [0.0] * (n - 1)]])
+
+    @property
+    def matrix(self) -> Sums:
+        """The confusion matrix of what was counted."""
+        return np.zeros((self.classes or 0,) * 2) if self.sums is None else self.sums[:-1]
 
     def compute(self) -> dict[str, float]:
-        """Return both means of the IoU, the pixel accuracy and the IoU of each class.
+        """Return both means of the IoU, the pixel accuracy, the mean entropy of a pixel and the IoU of each class.
 
         A class that neither labels nor answers hold has no IoU: `mean_iou` leaves it out, and
         `mean_iou_absent_zero` counts it as 0, as HRNet's evaluation does.
         """
-        matrix = np.zeros((self.classes or 0,) * 2) if self.sums is None else self.sums
+        matrix = self.matrix
         right, union = matrix.diagonal(), matrix.sum(0) + matrix.sum(1) - matrix.diagonal()
         iou = np.divide(right, union, out=np.full(len(union), np.nan), where=union > 0)
-        if not matrix.sum():
+        if self.sums is None or not matrix.sum():
             return dict.fromkeys([*self.metrics, *_by_class(iou)], float("nan"))
-        means = (np.nanmean(iou), np.nan_to_num(iou).mean(), right.sum() / matrix.sum())
+        shares = (right.sum() / matrix.sum(), self.sums[-1, 0] / matrix.sum())
+        means = (np.nanmean(iou), np.nan_to_num(iou).mean(), *shares)
         return {**{name: float(mean) for name, mean in zip(self.metrics, means, strict=True)}, **_by_class(iou)}
 
 
-def _answers(logits: Tensor, labels: Tensor) -> Tensor:
+def _at_labels(logits: Tensor, labels: Tensor) -> Tensor:
     if not bool(logits.isfinite().all()):
         bad = int((~logits.isfinite()).flatten(1).any(1).sum())
         raise ValueError(f"the model answered {bad:,} of {len(logits):,} images with NaN or Inf; nothing to measure")
     if logits.shape[2:] != labels.shape[1:]:
         logits = F.interpolate(logits.float(), size=tuple(labels.shape[1:]), mode="bilinear", align_corners=False)
-    return logits.argmax(1)
+    return logits
 
 
 def _by_class(iou: Sums) -> dict[str, float]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tent.data import Images, Preprocess, load
 from tent.data.preprocess import stack
+from tent.data.segments.label_maps import LabelMapImages
 from tent.data.sets.images import Pixels
 from tent.data.sets.resize import ResizedImages
 from tent.train.objectives import Objective
@@ -43,14 +44,25 @@ def open_domains(recipe: Recipe, objective: Objective, root: Path | None) -> Dom
     source, test = load_labelled(recipe.data, "train", root), load_labelled(recipe.data, "test", root)
     if source.labels is not None and len(np.unique(source.labels)) < 2:
         raise ValueError(f"{source.name}: all labels are alike; training needs images of at least two classes")
-    objective.check_size(*(image_size(source) if recipe.size is None else (recipe.size, recipe.size)))
+    if recipe.task == "segmentation":
+        return Domains(require_maps(source), require_maps(test))
+    if isinstance(source, LabelMapImages):
+        raise ValueError(f"{source.name} has label maps; train a network for segmentation on it, such as hrnet-w18")
+    objective.check_size(*(image_size(source) if recipe.side is None else (recipe.side, recipe.side)))
     if not recipe.target:
         return Domains(source, test)
     named = Target.parse(recipe.target)
     target, target_test = named.open(root), named.open_test(root)
-    check_sizes_agree(source, target, recipe.size)
+    check_sizes_agree(source, target, recipe.side)
     measured = target_test.labels is not None and target_test.classes == source.classes
     return Domains(source, test, target, target_test if measured else None)
+
+
+def require_maps(images: Images) -> Images:
+    """Return a set, which must have a label for each pixel."""
+    if not isinstance(images, LabelMapImages):
+        raise ValueError(f"{images.name} has no label maps; segmentation learns from a set such as carla")
+    return images
 
 
 def check_sizes_agree(source: Images, target: Images, size: int | None) -> None:
@@ -77,7 +89,7 @@ def image_size(data: Images) -> tuple[int, int]:
 def load_labelled(name: str, split: str, root: str | os.PathLike[str] | None = None) -> Images:
     """Open one split of a set, which must have labels."""
     images = load(name, split, root)
-    if images.labels is None:
+    if not images.labelled:
         raise ValueError(f"{images.name} has no labels; training needs a labelled set")
     return images
 

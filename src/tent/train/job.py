@@ -9,6 +9,7 @@ from torch import nn
 
 from tent.data import Images, Preprocess, Stream
 from tent.data.order import Stored
+from tent.data.preprocess import IMAGENET
 from tent.environment import hardware, versions
 from tent.evaluate import evaluate
 from tent.models import NETWORKS
@@ -16,7 +17,8 @@ from tent.models.cards import CHECKPOINT
 from tent.tasks import Classification
 from tent.train.domains import Domains, normalisation, open_domains
 from tent.train.loop import Training, run
-from tent.train.objectives import CrossEntropy, Objective
+from tent.train.objectives import CrossEntropy, Objective, PixelCrossEntropy
+from tent.train.pixel_training import PixelTraining
 from tent.train.progress import show
 from tent.train.recipe import Recipe
 from tent.train.run_folder import lock_run, read_run, save_model
@@ -44,7 +46,8 @@ def train(
         root: the folder of data sets; TENT_DATA's by default.
         every: seconds between checkpoints inside an epoch.
     """
-    objective = objective or CrossEntropy()
+    pixels = recipe.task == "segmentation"
+    objective = objective or (PixelCrossEntropy() if pixels else CrossEntropy())
     if recipe.model not in NETWORKS:
         raise ValueError(f"no network {recipe.model!r}; there are {', '.join(NETWORKS)}")
     domains, begin = open_domains(recipe, objective, root), None if start is None else Start.find(start)
@@ -55,10 +58,11 @@ def train(
         finished, left = read_run(out)
         check_same_run(head, finished or left or head, out)
         if finished is None:
-            seen = domains.resize(recipe.size)
-            preprocess, model = normalisation(seen.source, recipe.size), build_network(recipe, seen.source, begin)
-            place = device or torch.device("cpu")
-            training = Training(model, seen.source, preprocess, recipe, objective, place, seen.target)
+            seen = domains.resize(recipe.side)
+            preprocess = IMAGENET if pixels else normalisation(seen.source, recipe.side)
+            model, place = build_network(recipe, seen.source, begin), device or torch.device("cpu")
+            kind = PixelTraining if pixels else Training
+            training = kind(model, seen.source, preprocess, recipe, objective, place, seen.target)
             head["versions"] = resume(training, left)
             with show(training) as watch:
                 run(training, out, head, watch, every)
@@ -135,7 +139,7 @@ def make_card(training: Training, domains: Domains, head: dict[str, Any]) -> dic
         "test_set": test.name,
         "test_images": len(test),
         "test_sha256": test.sha256,
-        "test_error": clean_error(training.model, test, preprocess),
+        **measure_test(training, test),
         **target_error(training, domains),
         "train_loss": loss / n,
         "train_error": mistakes / n,
@@ -143,6 +147,13 @@ def make_card(training: Training, domains: Domains, head: dict[str, Any]) -> dic
         "seconds": seconds,
         "hardware": hardware(training.device),
     }
+
+
+def measure_test(training: Training, test: Images) -> dict[str, Any]:
+    """Return what the model comes to on the test split: its error, or its scores over pixels."""
+    if isinstance(training, PixelTraining):
+        return training.measure(test)
+    return {"test_error": clean_error(training.model, test, training.preprocess)}
 
 
 def target_error(training: Training, domains: Domains) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class Training:
             group["lr"] = rate
         self.optimizer.step()
         self.optimizer.zero_grad()
-        n, mistakes = len(batch.labels), (logits.detach().argmax(1) != batch.labels).sum().item()
+        n, mistakes = len(batch.labels), self.objective.count_mistakes(logits.detach(), batch.labels)
         self.sums += torch.tensor([loss.item() * n, mistakes, n], dtype=torch.float64)
         self.step += 1
         self.seconds += monotonic() - began
@@ -91,15 +91,19 @@ class Training:
 
     def batch(self) -> Batch:
         """Return what the step under way sees; which images and which draws depends on the seed and the step alone."""
-        epoch, place = divmod(self.step, self.epoch_steps)
-        if self.order[0] != epoch:
-            self.order = epoch, torch.randperm(len(self.data), generator=generator(self.recipe.seed, ORDER, epoch))
-        indices = self.order[1][place * self.recipe.batch : (place + 1) * self.recipe.batch].numpy()
+        indices = self.indices()
         random = generator(self.recipe.seed, DRAWS, self.step)
         inputs = self.inputs(self.data, indices, random)
         labels = torch.from_numpy(self.data.targets(indices)).to(self.device)
         torch.manual_seed(int(torch.randint(2**62, (), generator=random)))  # dropout, where a model has it
         return Batch(inputs, labels, self.step / self.steps, random, self.target_inputs(len(indices)))
+
+    def indices(self) -> NDArray[np.int64]:
+        """Return the places of the images that the step under way learns from."""
+        epoch, place = divmod(self.step, self.epoch_steps)
+        if self.order[0] != epoch:
+            self.order = epoch, torch.randperm(len(self.data), generator=generator(self.recipe.seed, ORDER, epoch))
+        return self.order[1][place * self.recipe.batch : (place + 1) * self.recipe.batch].numpy()
 
     def target_inputs(self, n: int) -> Tensor | None:
         """Return so many images of the target, if there is one, from draws that leave those of the source alone."""

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from tent.data.sets.catalog import DIGITS, find_set
+from tent.models import SEGMENTERS
 
 Schedule = Callable[[int, int, float, float], float]
 
@@ -36,20 +37,22 @@ class Recipe:
     flip: bool = True
     precision: str = "bfloat16"
     start: str = ""  # sha-256 of the weights that the run starts from; random ones without
-    size: int | None = None  # side that every image is resized to before anything else; None: as stored
+    # side that every image is resized to before anything else; of segmentation, height and width of a random crop
+    size: int | tuple[int, int] | None = None  # None: as stored
+    scales: tuple[float, float] | None = None  # between which segmentation resizes an image before it is cropped
     target: str = ""  # the unlabelled images that are learnt from too, as in `Target`; none without
 
     def __post_init__(self) -> None:
+        for name in ("size", "scales"):
+            if isinstance(given := getattr(self, name), list):  # as a card has it
+                object.__setattr__(self, name, tuple(given))
         for name in ("epochs", "batch", "lr"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be above 0, not {getattr(self, name)}")
         for name, end in (("seed", 2**63), ("momentum", 1), ("weight_decay", float("inf")), ("crop", 2**10)):
             if not 0 <= getattr(self, name) < end:
                 raise ValueError(f"{name} must be at least 0 and below {end}, not {getattr(self, name)}")
-        if self.size is not None and not 0 < self.size < 2**10:
-            raise ValueError(
-                f"size must be above 0 and below {2**10}, not {self.size}; leave it out to keep images' own"
-            )
+        self._check_size()
         if min(self.rise, self.hold) < 0 or not self.rise + self.hold < 1:
             raise ValueError(f"rise {self.rise} and hold {self.hold} must be 0 or more, and below 1 together")
         if self.schedule not in SCHEDULES:
@@ -57,10 +60,36 @@ class Recipe:
         if self.precision not in ("bfloat16", "float32"):
             raise ValueError(f"precision must be bfloat16 or float32, not {self.precision!r}")
 
+    def _check_size(self) -> None:
+        crops = self.task == "segmentation"
+        if crops and not (isinstance(self.size, tuple) and min(self.size) > 0):
+            raise ValueError(f"size {self.size}: segmentation learns from crops; give HEIGHTxWIDTH, such as 192x288")
+        if crops and not (self.scales and 0 < self.scales[0] <= self.scales[1]):
+            raise ValueError(f"scales {self.scales}: give the least and the greatest, such as 0.5,1.25")
+        if self.scales and not crops:
+            raise ValueError(f"scales {self.scales} are for segmentation, which {self.model} is not for")
+        if not crops and self.size is not None and (isinstance(self.size, tuple) or not 0 < self.size < 2**10):
+            raise ValueError(
+                f"size must be above 0 and below {2**10}, not {self.size}; leave it out to keep images' own"
+            )
+
+    @property
+    def task(self) -> str:
+        """What the network is for."""
+        return "segmentation" if self.model in SEGMENTERS else "classification"
+
+    @property
+    def side(self) -> int | None:
+        """The side that a classifier's images are resized to."""
+        return self.size if isinstance(self.size, int) else None
+
     def to_dict(self) -> dict[str, Any]:
         """Return the recipe as a card carries it: every choice, and a size and a target where there is one."""
+        found = {name: value for name, value in asdict(self).items() if value is not None}
         return {
-            name: value for name, value in asdict(self).items() if value is not None and (value or name != "target")
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in found.items()
+            if value or name != "target"
         }
 
     def command(self, method: str = "source") -> str:
@@ -69,6 +98,9 @@ class Recipe:
         options = {
             name.replace("_", "-"): value for name, value in self.to_dict().items() if name not in ("flip", "start")
         }
+        for name, between in (("size", "x"), ("scales", ",")):
+            if isinstance(given := options.get(name), list):
+                options[name] = between.join(map(str, given))
         if method != "source":
             options = {"method": method, "source": options.pop("data"), **options}
         return f"tent train {' '.join(f'--{name} {value}' for name, value in options.items())} {special} --out FOLDER"

@@ -21,6 +21,8 @@ def get(
         keep: leave the downloaded files where they are.
     """
     folder = known.path(root)
+    if not known.files and not known.pieces_in(folder):
+        raise ValueError(f"{known.name} is not fetched from here; {known.hint}, into {folder}")
     with lock_set(folder):
         wanted = known.select_pieces(only)
         missing = [piece for piece in wanted if piece not in known.pieces_in(folder)]

@@ -1,6 +1,7 @@
 """The published sets that are known by name."""
 
 from tent.data.fetch import array_layouts, folder_layouts
+from tent.data.segments.scene_sets import SCENES
 from tent.data.sets import formats
 from tent.data.sets import published_files as files
 from tent.data.sets.published import Set
@@ -133,6 +134,7 @@ SETS = {
             class_names=TWELVE,
             published_as=("VisDA-C", "visda"),
         ),
+        *SCENES,
     )
 }
 

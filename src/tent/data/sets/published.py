@@ -64,7 +64,8 @@ class Set:
 
     def open(self, root: Path, split: str, **options: Any) -> Images:
         """Open one split; "test" is the one that the set is judged on, whatever it is called there."""
-        own = [name for name in self.splits if name == split or {name, split} <= set(TEST_SPLITS)]
+        others = [name for name in self.splits if {name, split} <= set(TEST_SPLITS)]
+        own = [split] if split in self.splits else others
         if not own:
             raise ValueError(f"{self.name} has no split {split!r}; choose from {', '.join(self.splits)}")
         if strange := sorted(set(options) - set(self.format.options)):
@@ -78,6 +79,10 @@ class Set:
     @property
     def hint(self) -> str:
         """What to do when some of it is missing."""
+        if not self.files and not self.made_from:
+            return f"bring it by hand: {self.terms}"
+        if not self.files:
+            return f"make it with: tent data make {self.name}"
         make = f" or make it with: tent data make {self.name}" if self.made_from else ""
         return f"get it with: tent data get {self.name}{make}"
 

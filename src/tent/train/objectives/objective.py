@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from tent.data.segments.class_map import IGNORE
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -35,6 +37,10 @@ class Objective(nn.Module):
         """The scalar to minimise, and the logits that the training error is counted on."""
         raise NotImplementedError
 
+    def count_mistakes(self, logits: Tensor, labels: Tensor) -> float:
+        """Return how many of the labels the logits are wrong about."""
+        return float((logits.argmax(1) != labels).sum())
+
 
 class CrossEntropy(Objective):
     """Plain supervised training."""
@@ -43,6 +49,23 @@ class CrossEntropy(Objective):
         """Mean cross-entropy of the model's answers to the labels."""
         logits = model(batch.inputs).float()
         return F.cross_entropy(logits, batch.labels), logits
+
+
+class PixelCrossEntropy(Objective):
+    """Plain supervised training of a class for each pixel, at the size of the labels."""
+
+    def forward(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Mean cross-entropy over the pixels that count."""
+        logits = model(batch.inputs).float()
+        logits = F.interpolate(logits, size=tuple(batch.labels.shape[1:]), mode="bilinear", align_corners=False)
+        total = F.cross_entropy(logits, batch.labels, ignore_index=IGNORE, reduction="sum")
+        return total / (batch.labels != IGNORE).sum().clamp_min(1), logits
+
+    def count_mistakes(self, logits: Tensor, labels: Tensor) -> float:
+        """Return the share of the pixels that count which the logits are wrong about, in images."""
+        counted = labels != IGNORE
+        wrong = ((logits.argmax(1) != labels) & counted).sum() / counted.sum().clamp_min(1)
+        return float(wrong) * len(labels)
 
 
 def feature_width(model: nn.Module, method: str) -> int:

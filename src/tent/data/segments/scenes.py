@@ -1,0 +1,91 @@
+"""How sets of street scenes lie on disk: Cityscapes, pairs of folders as GTA5 and CARLA, and CamVid."""
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from tent.data.segments.class_map import ClassMap, read_class_map
+from tent.data.segments.label_maps import LabelMapImages
+from tent.data.sets.folders import list_images
+from tent.data.sets.images import Images
+from tent.data.sets.published import Format, Set
+
+HELD_OUT = "valid.txt"  # names of the images that are not learnt from, one a line
+Pairs = list[tuple[str, str]]
+
+
+def cityscapes_pairs(folder: Path, split: str, hint: str) -> Pairs:
+    """Return `leftImg8bit/<split>/<city>/*_leftImg8bit.png` and the `_gtFine_labelIds.png` of each."""
+    images, suffix = f"leftImg8bit/{split}", "_leftImg8bit"
+    found = [path for path in _list(folder / images, hint) if Path(path).stem.endswith(suffix)]
+    ids = [str(Path(path).with_name(Path(path).stem.removesuffix(suffix) + "_gtFine_labelIds.png")) for path in found]
+    return [(f"{images}/{path}", f"gtFine/{split}/{own}") for path, own in zip(found, ids, strict=True)]
+
+
+def folder_pairs(folder: Path, split: str, hint: str) -> Pairs:
+    """Return `images/` and `labels/` of the same names; those that `valid.txt` names are the test split."""
+    listed, found = folder / HELD_OUT, _list(folder / "images", hint)
+    held = set(listed.read_text(encoding="utf-8").split()) if listed.is_file() else set()
+    if split != "train" and not held:
+        raise FileNotFoundError(f"{listed}: no such list, and so there is no test split; write one name a line")
+    if unknown := sorted(held - set(found)):
+        raise ValueError(f"{listed}: names {unknown[0]}, which is not in {folder / 'images'}; {hint}")
+    own = [path for path in found if (path in held) == (split != "train")]
+    return [(f"images/{path}", str(Path("labels") / Path(path).with_suffix(".png"))) for path in own]
+
+
+def camvid_pairs(folder: Path, split: str, hint: str) -> Pairs:
+    """Return `<split>/` and `<split>annot/` of the same names."""
+    return [(f"{split}/{path}", f"{split}annot/{path}") for path in _list(folder / split, hint)]
+
+
+def open_maps(
+    known: Set, folder: Path, split: str, *, pairs: Callable[[Path, str, str], Pairs], ids: ClassMap, rows: float = 1.0
+) -> Images:
+    """Open one split of a set whose pairs are found in this way."""
+    found = check_pairs(folder, pairs(folder, split, known.hint), known.hint)
+    images = LabelMapImages(f"{known.name} {split}", folder, found, ids, rows)
+    if len(images) != known.splits[split]:
+        images.name += f" ({len(images):,} of the published {known.splits[split]:,} images)"
+    return images
+
+
+def open_pair_of_folders(images: Path, labels: Path, classes: Path | None = None) -> LabelMapImages:
+    """Open a user's own images and label maps: two folders with the same names in them, and what the ids mean."""
+    hint = "name two folders whose files have the same names"
+    ids, own = None if classes is None else read_class_map(classes), _list(labels, hint)
+    by_stem = {str(Path(path).with_suffix("")): path for path in own}
+    up, pairs = Path(os.path.relpath(labels, images)), []
+    for path in _list(images, hint):
+        stem = str(Path(path).with_suffix(""))
+        pairs.append((path, str(up / by_stem.get(stem, f"{stem}.png"))))
+    return LabelMapImages(f"pairs {images.name}", images, check_pairs(images, pairs, hint), ids)
+
+
+def check_pairs(folder: Path, pairs: Pairs, hint: str) -> Pairs:
+    """Return the pairs, every map of which must be there."""
+    if not pairs:
+        raise FileNotFoundError(f"{folder}: no images; {hint}")
+    missing = [path for _, path in pairs if not (folder / path).is_file()]
+    if missing:
+        more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
+        raise FileNotFoundError(f"{folder / missing[0]}: no such label map{more}, though its image is there; {hint}")
+    return pairs
+
+
+def scene_format(
+    pairs: Callable[[Path, str, str], Pairs], ids: ClassMap, splits: Sequence[tuple[str, str]], rows: float = 1.0
+) -> Format:
+    """Return the format of a set: how its pairs are found, what its ids mean, and the folder that shows each split."""
+
+    def there(folder: Path) -> list[str]:
+        return [split for split, inside in splits if (folder / inside).exists()]
+
+    return Format(partial(open_maps, pairs=pairs, ids=ids, rows=rows), there)
+
+
+def _list(folder: Path, hint: str) -> list[str]:
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder}: no such folder; {hint}")
+    return list_images(folder)

@@ -1,0 +1,164 @@
+"""`tent adapt` with a model that answers for every pixel: label maps, overlays, scores, and what does not change."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from command import Ran, tent
+from PIL import Image
+
+import tent as library
+from tent.data.segments.palette import palette
+
+NETS = """
+import torch
+from torch import nn
+
+def net():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Conv2d(3, 6, 3, 2, 1), nn.BatchNorm2d(6), nn.ReLU(), nn.Conv2d(6, 3, 3, 2, 1),
+                         nn.BatchNorm2d(3))
+"""
+SIZES = ((24, 32), (24, 32), (20, 28))
+
+
+@pytest.fixture
+def scenes(tmp_path: Path) -> Path:
+    random = np.random.default_rng(0)
+    for name in ("images", "labels"):
+        (tmp_path / name).mkdir()
+    for i, (height, width) in enumerate(SIZES):
+        pixels = random.integers(0, 256, (height, width, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(tmp_path / "images" / f"{i}.png")
+        Image.fromarray((pixels[..., 0] // 90).astype(np.uint8)).save(tmp_path / "labels" / f"{i}.png")
+    (tmp_path / "classes.json").write_text('{"0": "road", "1": "sky", "2": "car"}')
+    (tmp_path / "nets.py").write_text(NETS)
+    return tmp_path
+
+
+PAIRS = "pairs:images,labels,classes.json"
+
+
+def run(folder: Path, *more: str, data: str = PAIRS, out: str = "out") -> Ran:
+    return tent(folder, "adapt", "nets.py:net", data, "--mean", "0.5", "--std", "0.2", "--out", out, *more)
+
+
+def opened(path: Path) -> Image.Image:
+    with Image.open(path) as image:
+        return image.copy()
+
+
+def read_map(folder: Path, name: str) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    return np.asarray(opened(folder / name))
+
+
+def test_it_writes_maps_overlays_and_scores(scenes: Path) -> None:
+    ran = run(scenes, "--episodic", "--steps", "2", "--panels", "2")
+    assert ran.returncode == 0, ran.stderr
+    assert "mIoU (%)" in ran.stdout
+    with (scenes / "out/predictions.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 3
+    for row in rows:
+        image = opened(scenes / "out" / row["label_map"])
+        assert image.mode == "P"
+        assert image.size == opened(scenes / "images" / row["file"]).size
+        assert set(np.unique(image)) <= {0, 1, 2}
+        assert image.getpalette()[3:9] == palette(("road", "sky", "car"))[1:3].ravel().tolist()  # type: ignore[index]
+        over = opened(scenes / "out" / row["label_map"].replace("label_maps", "overlays", 1))
+        assert (over.mode, over.size) == ("RGB", image.size)
+    summary = json.loads((scenes / "out/summary.json").read_text())
+    right, union = np.zeros(3), np.zeros(3)
+    for row in rows:
+        answers = read_map(scenes / "out", row["label_map"])
+        labels = np.asarray(opened(scenes / "labels" / row["file"]))
+        for c in range(3):
+            right[c] += ((answers == c) & (labels == c)).sum()
+            union[c] += ((answers == c) | (labels == c)).sum()
+    assert summary["mean_iou_after"] == pytest.approx((right / union).mean())
+    assert sum(summary["histogram_after"].values()) == sum(height * width for height, width in SIZES)
+    assert opened(scenes / "out/iterations.png").size[0] > 600
+
+
+def test_images_without_labels(scenes: Path) -> None:
+    ran = run(scenes, "--episodic", "--steps", "2", "--panels", "1", data="images")
+    assert ran.returncode == 0, ran.stderr
+    summary = json.loads((scenes / "out/summary.json").read_text())
+    assert "mean_iou_after" not in summary
+    assert summary["entropy_after"] < summary["entropy_before"]
+    assert sorted(path.name for path in (scenes / "out/label_maps").iterdir()) == ["0.png", "1.png", "2.png"]
+    assert run(scenes, "--episodic", "--steps", "2", "--overwrite", "--limit", "1", data="images").returncode == 0
+    assert len(list((scenes / "out/label_maps").iterdir())) == 1
+
+
+def test_episodic_answers_do_not_depend_on_the_order(scenes: Path) -> None:
+    for seed in ("1", "2"):
+        options = ("--order", "shuffled", "--seed", seed, "--panels", "0")
+        assert run(scenes, "--episodic", "--steps", "3", *options, data="images", out=f"out{seed}").returncode == 0
+    for i in range(3):
+        one, other = (read_map(scenes / f"out{seed}", f"label_maps/{i}.png") for seed in (1, 2))
+        assert np.array_equal(one, other)
+
+
+def test_offline_and_online_runs(scenes: Path) -> None:
+    for name, options in (("offline", ("--epochs", "2")), ("online", ()), ("bn", ("--method", "bn"))):
+        assert run(scenes, *options, "--panels", "0", out=name).returncode == 0
+    summaries = [json.loads((scenes / name / "summary.json").read_text()) for name in ("offline", "online", "bn")]
+    assert [each["updates"] for each in summaries] == [6, 3, 0]
+    assert summaries[0]["protocol"]["when"].startswith("offline")
+
+
+def test_tiles_make_whole_maps(scenes: Path) -> None:
+    """The net has a field of view, so that only tiles at its stride answer as the whole does without adaptation."""
+    options = ("--method", "source", "--panels", "0")
+    assert run(scenes, *options, out="whole").returncode == 0
+    ran = run(scenes, *options, "--tile", "12x16", out="tiles")
+    assert ran.returncode == 0, ran.stderr
+    whole, tiles = (json.loads((scenes / name / "summary.json").read_text()) for name in ("whole", "tiles"))
+    assert (whole["images"], tiles["images"]) == (3, 4 + 4 + 4)
+    counted = sum(height * width for height, width in SIZES)
+    assert sum(whole["histogram_after"].values()) == counted
+    for i, (height, width) in enumerate(SIZES):
+        one, other = (read_map(scenes / name, f"label_maps/{i}.png") for name in ("whole", "tiles"))
+        assert one.shape == other.shape == (height, width)
+        assert other.max() < 3  # no pixel was left out
+        assert (one == other).mean() > 0.8
+        assert read_map(scenes / "tiles", f"overlays/{i}.png").shape == (height, width, 3)
+    assert run(scenes, "--episodic", "--steps", "2", "--tile", "12x16", out="adapted").returncode == 0
+    assert run(scenes, "--tile", "12x16", data="images", out="bare").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "more", "said"),
+    [
+        ("pairs:images,labels,classes.json", ("--batch", "3"), "one batch has images of 20x28 and 24x32"),
+        ("pairs:images,nowhere", (), "nowhere: no such folder"),
+        ("pairs:images,images", (), "a picture in colours"),
+        (PAIRS, ("--table", "parquet"), "the table of a segmentation run is written as csv"),
+    ],
+)
+def test_what_cannot_be_run_is_one_line(scenes: Path, data: str, more: tuple[str, ...], said: str) -> None:
+    ran = run(scenes, *more, data=data)
+    assert ran.returncode == 2
+    assert said in ran.stderr.splitlines()[-1]
+
+
+def test_the_source_is_left_as_it_is() -> None:
+    from tent.models.segmenters.hrnet import HRNet, Plan
+
+    torch.manual_seed(0)
+    model, x = HRNet(Plan((1, 4), (1, 1, 1), 1, 4), 3).eval(), torch.randn(1, 3, 33, 47)
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    plain = model(x)
+    adapted = library.adapt(model, steps=5, episodic=True, lr=1e-2)
+    first = adapted(x)
+    assert not torch.equal(first, plain)
+    adapted(torch.randn(2, 3, 64, 64))
+    assert torch.equal(adapted(x), first)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+    assert torch.equal(model(x), plain)
+    full = library.adapt(model, steps=5, episodic=True, lr=1e-2, lean=False)(x)
+    assert torch.allclose(full, first, atol=1e-3)

@@ -1,0 +1,83 @@
+"""HRNet: the sizes that were published, weights under published names, and what a wrong file is told."""
+
+from pathlib import Path
+
+import pytest
+import timm
+import torch
+
+from tent.models import SEGMENTERS, zoo
+from tent.models.segmenters.hrnet import HRNet, Plan
+
+TINY = Plan((1, 4), (1, 1, 1), 1, 4)
+TRUNKS = {"hrnet-w18": "hrnet_w18", "hrnet-w18-small-v2": "hrnet_w18_small_v2", "hrnet-w18-small-v1": "hrnet_w18_small"}
+OTHER_HEAD = ("incre_modules", "downsamp_modules", "final_layer", "classifier")  # of timm's classifiers
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("hrnet-w18", 9_641_119), ("hrnet-w18-small-v2", 3_939_579), ("hrnet-w18-small-v1", 1_540_819)],
+)
+def test_parameters_as_published_and_a_trunk_as_in_timm(name: str, parameters: int) -> None:
+    with torch.device("meta"):
+        model, other = SEGMENTERS[name](classes=19), timm.create_model(TRUNKS[name])
+    assert sum(p.numel() for p in model.parameters()) == parameters
+    shapes = {name: p.shape for name, p in model.named_parameters() if not name.startswith("last_layer.")}
+    trunk = {name: p.shape for name, p in other.named_parameters() if not name.startswith(OTHER_HEAD)}
+    assert shapes == trunk  # the published names and sizes, which timm kept
+
+
+def test_the_trunk_computes_what_timms_does() -> None:
+    torch.manual_seed(0)
+    model, other = SEGMENTERS["hrnet-w18-small-v1"](classes=3).eval(), timm.create_model("hrnet_w18_small").eval()
+    own = {name: tensor for name, tensor in model.state_dict().items() if not name.startswith("last_layer.")}
+    other.load_state_dict(own, strict=False)
+    for module in other.modules():
+        if isinstance(module, torch.nn.Upsample):
+            module.mode = "bilinear"  # timm's classifiers resize by the nearest pixel
+    seen: list[torch.Tensor] = []
+    model.stage4.register_forward_hook(lambda module, inputs, output: seen.extend(output))
+    with torch.no_grad():
+        x = torch.randn(1, 3, 64, 96)
+        logits = model(x)
+        due = other.stages(torch.relu(other.bn2(other.conv2(torch.relu(other.bn1(other.conv1(x)))))))
+    assert logits.shape == (1, 3, 16, 24)
+    assert len(seen) == len(due) == 4
+    for ours, theirs in zip(seen, due, strict=True):
+        assert torch.allclose(ours, theirs, atol=1e-4)
+
+
+@pytest.mark.parametrize("size", [(64, 64), (50, 70), (33, 47)])
+def test_odd_sizes_are_answered_at_a_quarter(size: tuple[int, int]) -> None:
+    logits = HRNet(TINY, 5).eval()(torch.randn(1, 3, *size))
+    assert logits.shape == (1, 5, -(-size[0] // 4), -(-size[1] // 4))
+
+
+def published(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Return weights as the authors' training writes them: in a wrapper, with the loss's own, without counts."""
+    state = {f"module.model.{name}": t for name, t in model.state_dict().items() if "num_batches" not in name}
+    return {**state, "module.loss.criterion.weight": torch.ones(19)}
+
+
+def test_published_weights_load(tmp_path: Path) -> None:
+    trained, path = SEGMENTERS["hrnet-w18-small-v1"](), tmp_path / "best.pth"
+    torch.save({"state_dict": published(trained), "epoch": 3}, path)
+    entry = zoo.load("hrnet-w18-small-v1", path)
+    assert (entry.classes, entry.weights, entry.model.training) == (19, "best.pth", False)
+    assert entry.class_names is not None
+    assert (entry.class_names[0], entry.class_names[18]) == ("road", "bicycle")
+    for name, tensor in trained.state_dict().items():
+        assert torch.equal(entry.model.state_dict()[name], tensor), name
+    assert zoo.load("hrnet-w18-small-v1").weights == "none: drawn at random"
+
+
+def test_other_weights_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other.pth"
+    torch.save(published(SEGMENTERS["hrnet-w18-small-v1"](classes=7)), path)
+    with pytest.raises(ValueError, match=r"not the weights of hrnet-w18-small-v1: last_layer.3.weight is \(7,"):
+        zoo.load("hrnet-w18-small-v1", path)
+    with pytest.raises(ValueError, match=r"not the weights of hrnet-w18-small-v2: it lacks layer1\.1"):
+        zoo.load("hrnet-w18-small-v2", path)
+    torch.save({"state_dict": {"conv1.weight": torch.ones(1)}, "note": Path("x")}, path)
+    with pytest.raises(ValueError, match="holds more than tensors, which is never run"):
+        zoo.load("hrnet-w18-small-v1", path)
