@@ -15,7 +15,7 @@ COLUMNS = {"Cityscapes": Data("cityscapes-small-7")}
 BATCH, IMAGES = 4, 64  # of the first images of each seed's order: an hour of one core
 ITERATIONS = (1, 5, 10)
 ROWS = (
-    *("Source", "BN", "PL", "Tent", "Tent offline"),
+    *("Source", "BN", "PL", "Tent", "Tent offline", "BN, single images"),
     *(f"Tent episodic {steps}" for steps in ITERATIONS),
 )
 
@@ -40,6 +40,7 @@ def _rows(plain: Case) -> dict[str, Case]:
         replace(tent, method="pl"),
         tent,
         replace(tent, when="offline"),
+        replace(plain, method="bn", batch_size=1),  # what of an episode's gain is the statistics' own
         *(replace(alone, steps=steps) for steps in ITERATIONS),
     )
     return dict(zip(ROWS, cases, strict=True))
