@@ -33,7 +33,8 @@ class Attention(nn.Module):
 
     def patches(self, x: Tensor) -> Tensor:
         """Return every pixel's footprint."""  # (n, channels, footprint², height * width)
-        return F.unfold(self.pad(x), self.footprint).unflatten(1, (x.shape[1], -1))
+        n, channels, height, width = x.shape
+        return F.unfold(self.pad(x), self.footprint).view(n, channels, self.footprint**2, height * width)
 
     def weigh(self, query: Tensor, key: Tensor) -> Tensor:
         """Return the weights of every pixel's footprint."""  # (n, weights, footprint², height * width)
@@ -41,8 +42,8 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return every pixel's weighted sum."""
-        weight = self.weigh(self.query(x), self.key(x)).unflatten(3, x.shape[2:])
-        return aggregate(self.pad(self.value(x)), weight)
+        weight = self.weigh(self.query(x), self.key(x))
+        return aggregate(self.pad(self.value(x)), weight.view(*weight.shape[:3], *x.shape[2:]))
 
 
 class Pairwise(Attention):
@@ -85,8 +86,9 @@ class Patchwise(Attention):
 
     def weigh(self, query: Tensor, key: Tensor) -> Tensor:
         """Return weights that no softmax bounds."""
-        seen = torch.cat([query, self.patches(key).flatten(1, 2).unflatten(2, query.shape[2:])], 1)
-        return self.relate(seen).unflatten(1, (self.weights, -1)).flatten(3)  # type: ignore[no-any-return]
+        n, _, height, width = query.shape
+        seen = torch.cat([query, self.patches(key).view(n, self.relation * self.footprint**2, height, width)], 1)
+        return self.relate(seen).reshape(n, self.weights, self.footprint**2, height * width)  # type: ignore[no-any-return]
 
 
 class Block(nn.Module):
@@ -180,9 +182,9 @@ def aggregate(padded: Tensor, weight: Tensor) -> Tensor:
 
     The footprint's places are taken one after another, as views, so that the features are never copied for each.
     """  # (n, channels, height + 2 reach, width + 2 reach), (n, weights, footprint², height, width)
-    height, width = weight.shape[3:]
+    weights, _, height, width = weight.shape[1:]
     side = padded.shape[2] - height + 1
-    grouped = padded.unflatten(1, (-1, weight.shape[1]))
+    grouped = padded.reshape(len(padded), padded.shape[1] // weights, weights, *padded.shape[2:])
     total: Tensor | None = None
     for place, own in enumerate(weight.unbind(2)):
         row, column = divmod(place, side)

@@ -1,0 +1,74 @@
+"""Equilibria: the z that a function returns as it is, and its gradient by the implicit function theorem."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tent.models.libraries import import_library
+
+Function = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Solver:
+    """How an equilibrium is looked for, and when it is found.
+
+    Args:
+        name: `broyden` or `anderson`, of torchdeq. Broyden keeps two copies of z a step, Anderson twelve in all.
+        tolerance: the residual |f(z) - z| / |f(z)| of every image that ends the search.
+        steps: at which the search is ended in any case; the z with the smallest residual is taken then.
+    """
+
+    name: str = "anderson"
+    tolerance: float = 1e-4
+    steps: int = 30
+
+    def __post_init__(self) -> None:
+        if self.name not in ("broyden", "anderson"):
+            raise ValueError(f"no solver {self.name!r}; there are broyden, anderson")
+
+    def solve(self, function: Function, start: Tensor) -> Tensor:
+        """Return the equilibrium nearest to what the steps allow, without a gradient."""  # (n, values)
+        if not len(start):
+            return start
+        find: Any = import_library("torchdeq.solver", "mdeq").get_solver(self.name)
+        with torch.no_grad():
+            found: Tensor = find(function, start, max_iter=self.steps, tol=self.tolerance, stop_mode="rel")[0]
+        return found
+
+
+def equilibrium(function: Function, start: Tensor, forward: Solver, backward: Solver) -> Tensor:
+    """Return z = function(z), with its implicit gradient wherever gradients are enabled, in train and in eval mode.
+
+    The function is run once more at the equilibrium, and the gradient that reaches it there is replaced by the
+    solution y of y = yJ + gradient. The backward search goes through the graph of that one run, so it sees the very
+    tensors that the run was given, whatever was put in the place of a model's own parameters.
+    """
+    found = forward.solve(function, start)
+    if not torch.is_grad_enabled():
+        return function(found)
+    point = found.detach().requires_grad_()
+    value = function(point)
+
+    def solve_backward(gradient: Tensor) -> Tensor:
+        def step(y: Tensor) -> Tensor:
+            return torch.autograd.grad(value, point, y, retain_graph=True)[0] + gradient
+
+        return backward.solve(step, torch.zeros_like(gradient))
+
+    answer = value.view_as(value)  # a tensor of its own: a hook on `value` would be called by the search inside it
+    answer.register_hook(solve_backward)  # type: ignore[no-untyped-call]
+    return answer
+
+
+def residual(function: Function, z: Tensor) -> Tensor:
+    """Return |f(z) - z| / |f(z)| of every image."""  # (n,)
+    size = partial(torch.linalg.vector_norm, dim=1)
+    with torch.no_grad():
+        value = function(z)
+        share: Tensor = size(value - z) / size(value).clamp_min(1e-9)
+    return share

@@ -1,0 +1,149 @@
+"""MDEQ: the published sizes, an equilibrium that is one, its implicit gradient, and Tent as on a plain copy."""
+
+import copy
+import sys
+from collections.abc import Iterable
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import tent
+from tent.models.architectures.equilibrium import Solver, equilibrium
+from tent.models.architectures.mdeq import MDEQ, mdeq, mdeq_tiny
+
+EXACT = Solver("broyden", 1e-12, 60)
+
+
+def tiny(solver: Solver = EXACT, dropout: float = 0.0) -> MDEQ:
+    torch.manual_seed(0)
+    model = MDEQ((16, 16), (2, 2), 6, 5, dropout=dropout, forward_solver=solver, backward_solver=solver)
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            nn.init.normal_(module.running_mean, std=0.1)
+    return model.double().eval()
+
+
+def images(n: int = 4) -> Tensor:
+    return torch.randn(n, 3, 8, 8, generator=torch.Generator().manual_seed(1)).double()
+
+
+def entropy(logits: Tensor) -> Tensor:
+    return -(logits.softmax(1) * logits.log_softmax(1)).sum(1).mean()
+
+
+def norms(model: MDEQ) -> dict[str, nn.Parameter]:
+    selected = set(tent.select.norm_affine(model))
+    return {name: p for name, p in model.named_parameters() if name in selected}
+
+
+def test_the_published_sizes() -> None:
+    assert [sum(p.numel() for p in model.parameters()) for model in (mdeq(100), mdeq_tiny(10))] == [11_248_728, 158_890]
+
+
+def test_scales_and_shifts_of_batch_and_group_norms_adapt_but_not_the_lengths_of_kernels() -> None:
+    names = norms(tiny())
+    assert {"stem.1.weight", "cell.blocks.0.norm1.weight", "cell.fuse.0.bridges.1.1.bias", "last.1.bias"} <= set(names)
+    assert not [name for name in names if "length" in name or "direction" in name]
+
+
+@pytest.mark.parametrize("name", ["broyden", "anderson"])
+def test_in_eval_mode_the_residual_is_below_the_tolerance(name: str) -> None:
+    x = images()
+    for tolerance in (1e-3, 1e-6):
+        assert tiny(Solver(name, tolerance, 40)).residual(x).max() < tolerance
+
+
+def test_the_networks_of_the_papers_size_begin_at_an_equilibrium() -> None:
+    torch.manual_seed(0)
+    model, x = mdeq_tiny().eval(), torch.randn(2, 3, 16, 16)
+    assert model.residual(x).max() < model.forward_solver.tolerance
+
+
+@pytest.mark.parametrize("part", ["cell.blocks", "cell.fuse", "stem", "down"])
+def test_the_implicit_gradient_in_eval_mode_is_that_of_finite_differences(part: str) -> None:
+    model, x, step = tiny(), images(), 1e-6
+    params = [p for name, p in norms(model).items() if name.startswith(part)]
+    ways = [torch.randn_like(p) for p in params]
+    slopes = torch.autograd.grad(entropy(model(x)), params)
+    slope = sum((own * way).sum() for own, way in zip(slopes, ways, strict=True))
+    values = []
+    with torch.no_grad():
+        for moved in (step, -2 * step):  # to one side, and from there to the other
+            for p, way in zip(params, ways, strict=True):
+                p += moved * way
+            values.append(entropy(model(x)))
+    torch.testing.assert_close(slope, (values[0] - values[1]) / (2 * step), rtol=1e-5, atol=1e-9)
+
+
+def test_the_gradient_of_a_linear_map_is_the_exact_one() -> None:
+    a = (0.3 * torch.randn(4, 4) / 2).double().requires_grad_()
+    b = torch.randn(2, 4).double()
+    equilibrium(lambda z: z @ a + b, torch.zeros(2, 4).double(), EXACT, EXACT).square().sum().backward()
+    expected = torch.autograd.grad((b @ torch.linalg.inv(torch.eye(4).double() - a)).square().sum(), a)[0]
+    torch.testing.assert_close(a.grad, expected)
+
+
+@pytest.mark.parametrize("lean", [True, False])
+def test_tent_moves_it_as_it_would_a_plain_copy_and_leaves_the_source_alone(lean: bool) -> None:
+    model, x = tiny(), images()
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    plain = copy.deepcopy(model).requires_grad_(False)
+    for module in plain.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.running_mean = module.running_var = None
+    params = {name: p.requires_grad_() for name, p in norms(plain).items()}
+    optimizer, adapted = sgd(params.values()), tent.adapt(model, optimizer=sgd, lean=lean)
+    for _ in range(2):  # the second batch is answered, and its gradient taken, at other parameters than the source's
+        logits = plain(x)
+        optimizer.zero_grad()
+        entropy(logits).backward()
+        optimizer.step()
+        torch.testing.assert_close(adapted(x), logits.detach(), rtol=1e-9, atol=1e-9)
+    assert any((p - before[name]).abs().max() > 1e-2 for name, p in params.items() if name.startswith("cell."))
+    for name, value in adapted.state.params.items():
+        torch.testing.assert_close(value.detach(), params[name].detach(), rtol=1e-9, atol=1e-9)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+
+
+def sgd(params: Iterable[Tensor]) -> torch.optim.Optimizer:
+    return torch.optim.SGD(params, lr=5.0)
+
+
+def test_dropout_is_drawn_once_a_pass_in_train_mode_and_never_while_adapting() -> None:
+    model, x = tiny(Solver("anderson", 1e-6, 40), dropout=0.5), images()
+    assert torch.equal(model(x), model(x))
+    adapted = tent.adapt(model.train())
+    first = adapted(x)
+    adapted.reset()
+    assert torch.equal(adapted(x), first)
+    assert not torch.equal(model(x), model(x))
+    with torch.no_grad():
+        assert model.residual(x).max() < 1e-6  # one mask for all steps, or there would be no equilibrium
+
+
+def test_every_parameter_gets_a_gradient_in_train_mode() -> None:
+    model = tiny(Solver("anderson", 1e-6, 40)).train()
+    entropy(model(images())).backward()
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
+
+
+def test_wrong_sizes_widths_and_solvers_are_refused_in_one_line() -> None:
+    model = tiny()
+    with pytest.raises(ValueError, match=r"images of 8x7 do not halve 1 times; resize them to multiples of 2$"):
+        model(torch.zeros(1, 3, 8, 7).double())
+    with pytest.raises(ValueError, match="channels 4: an MDEQ's resolutions have multiples of 8; choose another width"):
+        mdeq(width=0.125)
+    with pytest.raises(ValueError, match="no solver 'newton'; there are broyden, anderson"):
+        Solver("newton")
+
+
+def test_without_torchdeq_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torchdeq.solver", None)
+    with pytest.raises(ModuleNotFoundError, match=r"torchdeq.* is not installed: pip install 'tent-tta\[mdeq\]'"):
+        tiny()(images())
+
+
+def test_the_doctor_finds_it_ready_and_names_what_adapts() -> None:
+    found = tent.doctor(tiny(Solver()).float(), torch.randn(64, 3, 8, 8))
+    assert not [finding for finding in found.findings if finding.level != "note"], found
