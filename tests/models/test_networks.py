@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tent.models import NETWORKS, r26, wrn40_2
+from tent.models import NETWORKS, RESIDUAL, SCALED, find_network, name_width, r26, wrn40_2
 
 
 def convolutions(model: nn.Module, side: int) -> list[nn.Conv2d]:
@@ -33,14 +33,14 @@ def test_wrn_40_2_has_40_layers_and_its_published_size():
     assert sum(p.numel() for p in model.parameters()) == 2_243_546
 
 
-@pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
+@pytest.mark.parametrize("network", RESIDUAL.values(), ids=RESIDUAL)
 def test_any_number_of_classes_channels_and_any_size(network):
     model = network(classes=7, channels=1).eval()
     for side in (32, 28, 17):
         assert model(torch.rand(2, 1, side, side)).shape == (2, 7)
 
 
-@pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
+@pytest.mark.parametrize("network", RESIDUAL.values(), ids=RESIDUAL)
 def test_norm_layers_are_the_callers_choice(network):
     model = network(norm=lambda channels: nn.GroupNorm(8, channels)).train()
     assert not any(isinstance(layer, nn.BatchNorm2d) for layer in model.modules())
@@ -48,7 +48,7 @@ def test_norm_layers_are_the_callers_choice(network):
     torch.testing.assert_close(model(x)[:1], model(x[:1]))  # no image sees another one
 
 
-@pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
+@pytest.mark.parametrize("network", RESIDUAL.values(), ids=RESIDUAL)
 def test_every_parameter_gets_a_gradient_and_features_feed_the_linear_layer(network):
     model = network().eval()
     x = torch.rand(2, 3, 16, 16)
@@ -58,7 +58,7 @@ def test_every_parameter_gets_a_gradient_and_features_feed_the_linear_layer(netw
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in own)
 
 
-@pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
+@pytest.mark.parametrize("network", RESIDUAL.values(), ids=RESIDUAL)
 def test_the_seed_decides_the_first_weights(network):
     def weights(seed: int) -> torch.Tensor:
         torch.manual_seed(seed)
@@ -66,3 +66,25 @@ def test_the_seed_decides_the_first_weights(network):
 
     assert torch.equal(weights(1), weights(1))
     assert not torch.equal(weights(1), weights(2))
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_a_name_may_end_with_a_width(name):
+    small = find_network(f"{name}-w0.25")(classes=7).eval()
+    assert small(torch.rand(1, 3, 32, 32)).shape == (1, 7)
+    full, own = (sum(p.numel() for p in net.parameters()) for net in (NETWORKS[name](classes=7), small))
+    assert 9 < full / own < 17  # kernels go with the square of the width, norms and biases with the width
+    assert name_width(name, 0.25) == f"{name}-w0.25"
+    assert name_width(name, 1) == name
+
+
+def test_names_that_are_none_are_said_with_those_that_there_are():
+    for wrong in ("r27", "r26-w2", "mdeq-wide", "mdeq-w"):
+        with pytest.raises(
+            ValueError, match=f"no network '{wrong}'; there are r26, .*, mdeq, vit-cifar, convnext-cifar"
+        ):
+            find_network(wrong)
+    with pytest.raises(ValueError, match="r26 has one width; those with a choice are san10-pair, san10-patch, mdeq"):
+        name_width("r26", 2)
+    with pytest.raises(ValueError, match="width must be above 0, not -1"):
+        name_width("mdeq", -1)

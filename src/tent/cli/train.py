@@ -7,7 +7,7 @@ import typer
 
 from tent.cli.choices import parse_size
 from tent.environment import choose_device
-from tent.models import NETWORKS, SEGMENTERS
+from tent.models import NETWORKS, SCALED, SEGMENTERS, name_width
 from tent.models.cards import training_folder
 from tent.train import Recipe, train
 from tent.train.baseline import BASELINES, choose_network, make_objective, model_name
@@ -20,6 +20,10 @@ CARD = "Train nothing: add to the card of the training in this folder its errors
 
 def command(
     model: Annotated[str, typer.Option(help=f"Network: {' or '.join(NETWORKS)}.", show_default="none")] = "",
+    width: Annotated[
+        float,
+        typer.Option(help=f"Times the channels of {', '.join(SCALED)}; the same as a name such as mdeq-w0.5."),
+    ] = 1.0,
     data: Annotated[
         str,
         typer.Option(
@@ -86,6 +90,7 @@ def command(
         return
     if not model or not data:
         raise ValueError("name a network and a set, as in: tent train --model r26 --source cifar10 --out FOLDER")
+    model = model if width == 1 else name_width(model, width)
     place, objective, pixels = choose_device(device), make_objective(method), model in SEGMENTERS
     check_task(task, model, method)
     recipe = Recipe(

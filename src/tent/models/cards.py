@@ -9,7 +9,7 @@ from typing import Any
 from tent.data.data_folder import data_folder
 from tent.data.preprocess import Preprocess
 from tent.data.sets.catalog import SETS
-from tent.models import NETWORKS
+from tent.models import find_network
 from tent.models.entry import Entry
 from tent.models.weight_files import load_weights
 
@@ -24,7 +24,7 @@ def build_from_card(name: str, card: Path, weights: Path, origin: str) -> Entry:
     """Return the model that a card describes, with its weights, which must be those that the card was written for."""
     about = read_card(card)
     try:
-        model = NETWORKS[about["model"]](classes=about["classes"])
+        model = find_network(about["model"])(classes=about["classes"])
         preprocess = Preprocess(size=about.get("size"), mean=about["mean"], std=about["std"])
         names, written, training = about["class_names"], about["weights_sha256"], dict(about.get("training") or {})
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
@@ -55,8 +55,20 @@ def load_own(name: str) -> Entry:
 
 def split_own(name: str) -> tuple[str, str] | None:
     """Return network and set of a source model's name, such as r26w2-cifar10; None of other names."""
-    pairs = [(network, name.removeprefix(f"{network}-")) for network in NETWORKS if name.startswith(f"{network}-")]
-    return next(((network, source) for network, source in pairs if source in SETS), None)
+    for source in (each for each in SETS if name.endswith(f"-{each}")):
+        network = name.removesuffix(f"-{source}")
+        if is_network(network):
+            return network, source
+    return None
+
+
+def is_network(name: str) -> bool:
+    """Tell whether a network is called so."""
+    try:
+        find_network(name)
+    except ValueError:
+        return False
+    return True
 
 
 def is_trained(where: str) -> bool:

@@ -12,7 +12,7 @@ from tent.data.order import Stored
 from tent.data.preprocess import IMAGENET
 from tent.environment import hardware, versions
 from tent.evaluate import evaluate
-from tent.models import NETWORKS
+from tent.models import find_network
 from tent.models.cards import CHECKPOINT
 from tent.tasks import Classification
 from tent.train.domains import Domains, normalisation, open_domains
@@ -48,8 +48,7 @@ def train(
     """
     pixels = recipe.task == "segmentation"
     objective = objective or (PixelCrossEntropy() if pixels else CrossEntropy())
-    if recipe.model not in NETWORKS:
-        raise ValueError(f"no network {recipe.model!r}; there are {', '.join(NETWORKS)}")
+    find_network(recipe.model)  # a name that is none is said before anything is read
     domains, begin = open_domains(recipe, objective, root), None if start is None else Start.find(start)
     recipe = replace(recipe, target=recipe.target and Target.parse(recipe.target).word)
     recipe = recipe if begin is None else replace(recipe, start=begin.sha256)

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from tent.data import Images
-from tent.models import NETWORKS, RotationResNet, zoo
+from tent.models import RotationResNet, find_network, zoo
 from tent.train.recipe import Recipe
 from tent.train.run_folder import find_card
 
@@ -51,7 +51,7 @@ def build_network(recipe: Recipe, data: Images, start: Start | None) -> nn.Modul
         raise ValueError(f"{data.name} does not say how many classes it has; name a set that does")
     with torch.random.fork_rng():
         torch.manual_seed(recipe.seed)
-        model = NETWORKS[recipe.model](classes=data.classes)
+        model = find_network(recipe.model)(classes=data.classes)
     if start is not None:
         try:
             _load(load_file(start.path), model)
