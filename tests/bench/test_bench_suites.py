@@ -7,9 +7,10 @@ import pytest
 
 from tent.bench.case import Case
 from tent.bench.frozen_json import Frozen
+from tent.bench.paper import published_value
 from tent.bench.read.query import group_by_case, open_results, stored_cases
 from tent.bench.suite import Suite
-from tent.bench.suites import SUITES, by_name
+from tent.bench.suites import SUITES, by_name, other_networks
 from tent.bench.suites.cifar import FAMILIES, THRESHOLDS
 from tent.data.corruptions import BENCHMARK, HELD_OUT
 
@@ -17,9 +18,11 @@ TRAINED = {  # on some columns alone
     "cifar10-c": ("RG", "UDA-SS"),
     "cifar100-c": ("RG", "UDA-SS"),
     "digits": ("RG", "UDA-SS", "TTT"),
+    "architectures": other_networks.LAYER_NORM,
 }
 BOUNDS = ("Oracle", "Oracle offline")
 WHERE = {"cifar10-c": FAMILIES, "cifar100-c": FAMILIES, "digits": ("MNIST", "MNIST-M", "USPS")}
+WHERE["architectures"] = tuple(column for column in SUITES["architectures"].columns if not column.startswith("BN, "))
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 
 
@@ -297,3 +300,15 @@ def test_another_model_takes_the_place_of_the_suites_own() -> None:
 def test_an_unknown_suite() -> None:
     with pytest.raises(ValueError, match="no suite 'imagenet'; there are cifar10-c, "):
         by_name("imagenet")
+
+
+def test_architectures_is_table_4_beside_r26_and_networks_with_layer_norm_without_bn() -> None:
+    suite = by_name("architectures")
+    found = suite.cells((0,), None)
+    assert {cell.case.model for cell in found if cell.row == "MDEQ"} == {"mdeq-w0.25-cifar100"}
+    assert len(found) == 4 * 4 * 15 + 2 * 3 * 15
+    assert {cell.case.method for cell in found if cell.row == "ViT"} == {"source", "tent"}
+    plain = {cell.case for cell in by_name("cifar100-c").cells((0,), None)}
+    assert {cell.case for cell in found if cell.row == "R-26"} <= plain  # run once for both tables
+    assert published_value("architectures", "SAN-10 patch", "Tent offline") == 29.2
+    assert published_value("architectures", "SAN-10 patch", "Tent") is None  # which the paper's is not

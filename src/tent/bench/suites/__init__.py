@@ -8,6 +8,7 @@ from tent.bench.suites.digits import DIGITS
 from tent.bench.suites.generalise import GENERALISE
 from tent.bench.suites.large import IMAGENETC, IMAGENETC_BY_TYPE, VISDAC
 from tent.bench.suites.model_table import MODEL_TABLE
+from tent.bench.suites.other_networks import ARCHITECTURES
 from tent.bench.suites.segmentation_table import SEGMENTATION
 from tent.bench.suites.streams import STREAM_SUITES
 from tent.bench.suites.table2 import CIFAR10C, CIFAR10C_ON_TEST, CIFAR100C
@@ -22,6 +23,7 @@ SUITES: dict[str, Suite] = {
     "cifar100-c-choice": CIFAR100C_CHOICE,
     "cifar100-c-by-type": CIFAR100C_BY_TYPE,
     "models": MODEL_TABLE,
+    "architectures": ARCHITECTURES,
     "digits": DIGITS,
     "ablation": ABLATION,
     "claims": CLAIMS,
