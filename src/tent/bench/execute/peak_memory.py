@@ -26,10 +26,11 @@ def measure_peak_memory(adapted: Adapted, inputs: Inputs) -> int:
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
         adapted(*args, **kwargs)
     buffers = adapted.state.setup.execution.buffers  # numpy's memory, which torch's profiler does not see
-    return _highest(seen) + (buffers.bytes if buffers else 0)
+    return peak_bytes(seen) + (buffers.bytes if buffers else 0)
 
 
-def _highest(seen: profile) -> int:
+def peak_bytes(seen: profile) -> int:
+    """Return the most bytes that torch had allocated at once while a profiler looked on."""
     recorded: Any = seen.profiler and seen.profiler.kineto_results
     if recorded is None:
         raise RuntimeError("torch's profiler left nothing behind")
