@@ -1,4 +1,4 @@
-"""The contract on networks unlike the toy nets: attention, equilibria, and small networks with layer norm."""
+"""The contract on networks unlike the toy nets: attention and equilibria."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,18 +14,15 @@ from tent.models.architectures.equilibrium import Solver
 from tent.models.architectures.mdeq import MDEQ
 from tent.models.architectures.san import SAN
 
-SEARCH = Solver(steps=4)
+SEARCH = Solver(steps=3)
 NETS: dict[str, Callable[[], nn.Module]] = {
-    "san-pair": lambda: SAN("pair", (1, 0, 0, 0, 0), 5, width=0.25, pools=(True, False, False, False, False)),
-    "san-patch": lambda: SAN("patch", (1, 0, 0, 0, 0), 5, width=0.25, pools=(True, False, False, False, False)),
+    "san": lambda: SAN("pair", (1, 0, 0, 0, 0), 5, width=0.25, pools=(True, False, False, False, False)),
     "mdeq": lambda: MDEQ((8, 8), (1, 1), 4, 5, dropout=0.5, forward_solver=SEARCH, backward_solver=SEARCH),
 }
 PROMISES: list[Callable[[Setting, str], None]] = [
     contract.test_answers_are_the_models_own_in_shape_type_and_grad,
     partial(contract.test_the_source_model_is_never_written_to, training=True),
-    contract.test_only_what_is_selected_moves,
     contract.test_dropout_and_stochastic_depth_stay_off,
-    contract.test_reset_replays_exactly,
     partial(contract.test_a_bad_batch_never_changes_the_state, poison=float("nan")),
     contract.test_an_answer_that_was_handed_out_is_never_changed,
     contract.test_an_empty_batch_is_answered_and_changes_nothing,
