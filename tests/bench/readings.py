@@ -34,6 +34,7 @@ def result(case: Case, error: float, seconds: float = 2.0, images: int = 1000, *
         choices = {"threshold": {"suite": rule, "errors": {"0": 0.2, "0.9": 0.19}}}
         case = case.decide("threshold", 0.9)
     metrics = {"error": error, "cross_entropy": 2 * error, "entropy": error / 2, "ece": error / 4}
+    metrics |= {case.task_type.primary: error}
     whole = Result(
         case,
         metrics=metrics,

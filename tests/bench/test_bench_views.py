@@ -34,7 +34,7 @@ def test_a_case_tells_its_method_how_inputs_are_normalised() -> None:
 def test_a_run_tells_its_method_how_inputs_are_normalised(tmp_path: Path) -> None:
     job = Job("toy", DataChoice("photos"), method=tent.ROID(), out=tmp_path, stats=tent.norm.Batch())
     stream = Stream(Samples([(torch.zeros(3, 8, 8), 0)] * 64), 64)
-    adapted = job._adapt(ENTRY, stream, Notices(print))
+    adapted = job._adapt(ENTRY, stream, Notices(print), pixels=False)
     assert adapted.method == tent.ROID(pixels=tent.Pixels(MEAN, STD))
 
 

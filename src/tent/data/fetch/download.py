@@ -83,6 +83,7 @@ def _request(file: File, url: str, part: Path, progress: Progress) -> None:
         with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=60) as answer:
             _receive(answer, part, have, file, progress)
     except urllib.error.HTTPError as error:
+        error.close()  # it is an answer too, which holds a connection
         if error.code != 416:
             raise
         if error.headers.get("Content-Range", "").rpartition("/")[2] == str(have):
