@@ -38,6 +38,8 @@ class DataChoice:
         images = load_images(self.name, dict(self.options or {}), self.unlabelled)
         if isinstance(images, FolderImages):
             images.skips = not self.strict
+        if self.unlabelled and isinstance(images, LabelMapImages):
+            images.hide_labels()
         if self.unlabelled:
             images.labels = images.classes = images.class_names = None
         return images

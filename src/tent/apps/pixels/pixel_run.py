@@ -69,15 +69,16 @@ class PixelRun(Run):
             pillow_image().fromarray(laid).save(partial, format="PNG")
 
     def _paste(self, path: Path, part: Pixels, place: int) -> Pixels:
-        """Return the picture of a whole image with one more of its tiles in it; the first begins it anew."""
+        """Return the picture of a whole image with one more tile's own pixels in it; the first begins it anew."""
         tiles: TiledImages = self.images  # type: ignore[assignment]
-        image, top, left, _, _ = tiles.boxes[place]
+        image, top, left, new_top, new_left = tiles.boxes[place]
         if (top, left) == (0, 0):
             whole = np.full((*tiles.extents[image], *part.shape[2:]), IGNORE, dtype=np.uint8)
         else:
             with pillow_image().open(path) as there:
                 whole = np.array(there)
-        whole[top : top + part.shape[0], left : left + part.shape[1]] = part
+        own = part[new_top - top :, new_left - left :]  # what two tiles share is the earlier's, as in the scores
+        whole[new_top : new_top + own.shape[0], new_left : new_left + own.shape[1]] = own
         return whole
 
     def pixels(self, inputs: torch.Tensor) -> Pixels:
