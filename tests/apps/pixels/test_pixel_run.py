@@ -161,6 +161,19 @@ def test_unlabelled_takes_no_label_maps(scenes: Path, tile: tuple[str, ...]) -> 
     assert "mean_iou_after" not in json.loads((scenes / "out/summary.json").read_text())
 
 
+def test_what_would_spoil_label_maps_is_refused_before_anything_is_answered(scenes: Path) -> None:
+    ran = run(scenes, "--table", "parquet")
+    assert "--table parquet: the table of a segmentation run is written as csv" in ran.stderr
+    assert "answers with 300 classes; a label map holds 255 at most" in run(scenes, data="images", net="wide").stderr
+    (scenes / "labels").rename(scenes / "label_maps")
+    ran = run(scenes, "--overwrite", data="pairs:images,label_maps,classes.json", out=".")
+    assert "lies where a run in . writes its own; choose another --out" in ran.stderr
+    assert len(list((scenes / "label_maps").iterdir())) == 3
+    opened(scenes / "images/0.png").save(scenes / "images/0.bmp")
+    assert "0.bmp and 0.png would have one label map, label_maps/0.png; rename" in run(scenes, data="images").stderr
+    assert not (scenes / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("data", "more", "said"),
     [
