@@ -174,6 +174,24 @@ def test_what_would_spoil_label_maps_is_refused_before_anything_is_answered(scen
     assert not (scenes / "out").exists()
 
 
+def test_fewer_classes_than_a_model_without_names_has_are_not_counted_by_chance(scenes: Path) -> None:
+    (scenes / "two.json").write_text('{"2": "car", "0": "road", "1": null}')
+    two = "pairs:images,labels,two.json"
+    ran = run(scenes, "--panels", "0", data=two)
+    assert ran.returncode == 2
+    assert "has 2 classes, and nets.py:net does not say what its 3 are called; give --classes FILE" in ran.stderr
+    (scenes / "names.txt").write_text("road\nsky\ncar\n")
+    ran = run(scenes, "--method", "source", "--panels", "0", "--classes", "names.txt", data=two)
+    assert ran.returncode == 0, ran.stderr
+    right = counted = 0
+    for i in range(3):
+        labels, answers = read_map(scenes, f"labels/{i}.png"), read_map(scenes / "out", f"label_maps/{i}.png")
+        counted += (labels != 1).sum()
+        right += ((labels == answers) & (labels != 1)).sum()
+    summary = json.loads((scenes / "out/summary.json").read_text())
+    assert summary["pixel_accuracy_after"] == pytest.approx(right / counted)
+
+
 @pytest.mark.parametrize(
     ("data", "more", "said"),
     [
