@@ -270,3 +270,13 @@ def test_original_data_and_stream_need_not_both_have_labels(labelled: bool) -> N
     assert all("loss" not in row for row in found["loss-by-level"].rows)
     if labelled:
         assert {row["type"] for row in found["error-by-type"].rows} == {"photos"}
+
+
+def test_data_that_are_called_original_are_not_mixed_with_the_original_data() -> None:
+    streams = {Domain("original", level=0, original=True): stream(total=20), Domain("original"): stream(shift=1.0)}
+    found = analyse(models(), streams, [ErrorByType(), LossByLevel()])
+    by_type, by_level = (
+        {(row["method"], row["original"]): (row["images"], row["error"]) for row in found[name].rows}
+        for name in ("error-by-type", "loss-by-level")
+    )
+    assert by_type == by_level

@@ -26,6 +26,12 @@ def net():
             model((torch.rand(32, 3, 32, 32)))
     return model.eval()
 
+def bare():
+    return nn.Sequential(nn.Flatten(), nn.Linear(3 * 32 * 32, 10))
+
+def pixels():
+    return nn.Sequential(nn.Conv2d(3, 10, 1), nn.BatchNorm2d(10))
+
 def plain():
     return nn.Sequential(nn.Flatten(), nn.LayerNorm(3 * 32 * 32), nn.Linear(3 * 32 * 32, 10))
 """
@@ -144,3 +150,48 @@ def test_a_model_without_batch_norm_is_analysed_without_bn(folder: Path) -> None
     assert "warning: figures are without BN" in ran.stderr
     summary = json.loads((folder / "plain" / "calibration.json").read_text(encoding="utf-8"))["summary"]
     assert list(summary) == ["Source", "Tent"]
+
+
+def test_what_a_model_or_method_cannot_show_is_left_out_and_the_rest_is_written(folder: Path) -> None:
+    own = ("x.npy,y.npy", "--clean", "cifar10", "--method", "lame")
+    ran = tent(folder, "analyse", "nets.py:bare", *own, *SMALL, "--out", "lame")
+    assert ran.returncode == 0, ran.stderr
+    assert "left out: movement nothing moves under LAME" in ran.stderr
+    assert "left out: features are of norm layers, and the model has none" in ran.stderr
+    assert {path.stem for path in (folder / "lame").glob("*.json")} == set(FIGURES) - {"movement"}
+
+
+@pytest.mark.parametrize(
+    ("net", "more", "words"),
+    [
+        ("net", ("--layers", "9.x"), "has no layer '9.x'"),
+        ("net", ("--layers", "0"), "layers 0: give 1 or more"),
+        ("pixels", (), "nets.py:pixels answers for every pixel; figures are of models with one class an image"),
+    ],
+)
+def test_what_cannot_be_drawn_is_known_before_a_batch_is_run(
+    folder: Path, net: str, more: tuple[str, ...], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*given: object) -> None:
+        raise AssertionError("a batch was run")
+
+    monkeypatch.setattr("tent.apps.analyse.analyse", never)
+    ran = tent(folder, "analyse", f"nets.py:{net}", "x.npy,y.npy", "--clean", "cifar10", *SMALL, *more)
+    assert ran.returncode == 2
+    assert words in ran.stderr
+
+
+def test_folders_of_other_images_are_not_taken_for_pairs(folder: Path, tmp_path: Path) -> None:
+    from PIL import Image
+
+    for name, prefix in (("dark", "a"), ("light", "a"), ("others", "b")):
+        for i, pixels in enumerate(np.load(folder / "x.npy")[:40]):
+            path = tmp_path / name / str(i % 10) / f"{prefix}{i}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(pixels).save(path)
+    for clean, paired in (("light", True), ("others", False)):
+        own = (str(tmp_path / "dark"), "--clean", str(tmp_path / clean), "--figure", "features", "--classes", "sorted")
+        ran = tent(folder, "analyse", "nets.py:net", *own, *SMALL, "--out", str(tmp_path / f"to {clean}"))
+        assert ran.returncode == 0, ran.stderr
+        with (tmp_path / f"to {clean}" / "features.csv").open(encoding="utf-8") as file:
+            assert all(bool(row["cka to clean"]) == paired for row in csv.DictReader(file))

@@ -137,6 +137,8 @@ def test_the_command_trains_and_says_the_score(root: Path, tmp_path: Path) -> No
         ("--model hrnet-w18 --size 32 --source carla-7", "size 32: segmentation learns from crops; give HEIGHTxWIDTH"),
         ("--model hrnet-w18 --scales 2,1 --source carla-7", "give the least and the greatest, such as 0.5,1.25"),
         ("--model hrnet-w18 --scales x --source carla-7", "--scales 'x': give two numbers with a comma"),
+        ("--model hrnet-w18 --scales 0.5 --source carla-7", "give the least and the greatest, such as 0.5,1.25"),
+        ("--model hrnet-w18 --scales 1,inf --source carla-7", "give the least and the greatest, such as 0.5,1.25"),
         ("--model r26 --scales 1,2 --source carla-7", "are for segmentation, which r26 is not for"),
         ("--model r26 --source carla-7", "carla-7 train (4 of the published 983 images) has label maps"),
     ],

@@ -13,7 +13,7 @@ from tent.adapted import Adapted, adapt
 from tent.apps.adapt_run import Notices, Run, probe
 from tent.apps.export_file import export_format
 from tent.apps.out_folder import OutFolder
-from tent.apps.pixels.pixel_run import PixelRun
+from tent.apps.pixels.pixel_run import PixelRun, check_run
 from tent.apps.record import check_format
 from tent.apps.run_data import DataChoice, load_source_images
 from tent.apps.run_settings import describe_settings
@@ -111,6 +111,8 @@ class Job:
         entry = load_model(self.model, self.weights, self.preprocess, self.like, self.device, notices)
         images = self.data.open()
         classes, pixels = probe(entry, images, self.model)
+        if pixels:
+            check_run(self, images, classes)
         if pixels and self.batch is None:
             return replace(self, batch=1)._run_on(entry, images, classes, pixels, folder, track, notices)
         return self._run_on(entry, images, classes, pixels, folder, track, notices)

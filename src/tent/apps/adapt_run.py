@@ -165,11 +165,6 @@ class Run:
         return True
 
 
-def count_classes(entry: Entry, images: Images, model: str) -> int:
-    """Return how many classes a model answers with on one image; say so if it cannot, before it learns from any."""
-    return probe(entry, images, model)[0]
-
-
 def probe(entry: Entry, images: Images, model: str) -> tuple[int, bool]:
     """Return how many classes a model answers one image with, and whether for each pixel; say so if it cannot."""
     batch = next(iter(Stream(images, 1, Stored(), entry.preprocess)), None)

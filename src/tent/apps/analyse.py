@@ -10,13 +10,14 @@ import numpy as np
 
 from tent.adapted import Adapted, adapt
 from tent.analysis import FIGURES, Confusion, Domain, Figure, Numbers, analyse, compare_features, draw
-from tent.analysis.features.capture import find_layers
+from tent.analysis.features.capture import choose_layers, find_layers
 from tent.apps.adapt import load_model
-from tent.apps.adapt_run import Notices, count_classes
+from tent.apps.adapt_run import Notices, probe
 from tent.apps.run_data import DataChoice
 from tent.data import Stream
 from tent.data.corruptions import BENCHMARK
 from tent.data.sets.catalog import find_set
+from tent.data.sets.folders import FolderImages
 from tent.data.sets.images import Images
 from tent.environment import choose_device, provenance
 from tent.evaluate import Track, protocol
@@ -27,6 +28,7 @@ from tent.models.entry import Entry
 from tent.models.own_preprocess import PreprocessChoice
 from tent.norm import Stats
 from tent.plotting import has_matplotlib
+from tent.select import norm_affine
 
 FEATURES = "features"
 NAMES = (*FIGURES, FEATURES)
@@ -68,17 +70,17 @@ class Analysis:
         """Run the model, write every figure with its numbers, and return the files by figure."""
         notices = Notices(say)
         entry = load_model(self.model, self.weights, self.preprocess, self.like, self.device, notices)
-        if FEATURES in self.figures and not isinstance(self.layers, int):
-            find_layers(entry.model, self.layers)  # before the hours that the rest may take
         images = self._open(notices)
         shown = next(own for domain, own in images.items() if not domain.original)
-        classes = count_classes(entry, shown, self.model)
+        classes, pixels = probe(entry, shown, self.model)
+        if pixels:
+            raise ValueError(f"{entry.name} answers for every pixel; figures are of models with one class an image")
         entry = self.data.name_classes(entry, shown, classes)
         for own in images.values():
             self.data.match_labels(own, entry, classes)
         streams = {domain: self.data.stream(own, entry, self.batch) for domain, own in images.items()}
-        chosen = self._choose(streams, notices)
         models = self._models(entry, notices)
+        chosen = self._choose(entry, models, streams, notices)
         figures = [_make(name, entry) for name in chosen if name != FEATURES]
         found = analyse(models, streams, figures, track) if figures else {}
         if FEATURES in chosen:
@@ -113,15 +115,19 @@ class Analysis:
             notices.add(f"figures are without the original data: {missing}")
             return None
 
-    def _choose(self, streams: Mapping[Domain, Stream], notices: Notices) -> tuple[str, ...]:
-        """Return the figures that are asked for, or all that can be drawn of the data."""
+    def _choose(
+        self, entry: Entry, models: Mapping[str, Adapted], streams: Mapping[Domain, Stream], notices: Notices
+    ) -> tuple[str, ...]:
+        """Return the figures that are asked for, or all that can be drawn; nothing is run before that is known."""
         labelled = all(stream.labelled for domain, stream in streams.items() if not domain.original)
         clean = any(domain.original for domain in streams)
         reasons = {name: "needs labels, and the data have none" for name, kind in FIGURES.items() if kind.needs_labels}
         reasons = {} if labelled else reasons
         if not clean:
             reasons[FEATURES] = "compares with original data; pass --clean FOLDER_OR_SET"
-        if isinstance(self.method, BN | Source):
+        elif FEATURES in (self.figures or NAMES):
+            reasons |= self._check_layers(entry)
+        if not any(set(model.state.params) & set(model.state.source) for model in models.values()):
             reasons["movement"] = f"nothing moves under {type(self.method).__name__}"
         for name, reason in reasons.items():
             if name in self.figures:
@@ -129,6 +135,16 @@ class Analysis:
             if not self.figures:
                 notices.add(f"left out: {name} {reason}")
         return self.figures or tuple(name for name in NAMES if name not in reasons)
+
+    def _check_layers(self, entry: Entry) -> dict[str, str]:
+        """Return why features cannot be compared, if a model has no norm layers; refuse layers that are not there."""
+        if not isinstance(self.layers, int):
+            find_layers(entry.model, self.layers)
+        elif self.layers < 1 or norm_affine(entry.model):
+            choose_layers(entry.model, self.layers)
+        else:
+            return {FEATURES: "are of norm layers, and the model has none; name others with --layers"}
+        return {}
 
     def _models(self, entry: Entry, notices: Notices, lean: bool = True) -> dict[str, Adapted]:
         """Return the source, BN where the model has statistics to change, and the method."""
@@ -149,7 +165,7 @@ class Analysis:
         """Compare features on the first type at its highest level, as the paper does on Gaussian noise."""
         clean, *shifted = sorted(streams, key=lambda domain: not domain.original)
         dark = max((domain for domain in shifted if domain.type == shifted[0].type), key=lambda each: each.level or 0)
-        paired = np.array_equal(streams[dark].indices, streams[clean].indices) and _same_labels(
+        paired = np.array_equal(streams[dark].indices, streams[clean].indices) and _same_images(
             images[dark], images[clean]
         )
         models = self._models(entry, Notices(lambda line: None), lean=False)
@@ -206,6 +222,9 @@ def _feature_title(entry: Entry, numbers: Numbers) -> str:
     return f"{entry.name} on {numbers.summary['shifted']}: features by layer"
 
 
-def _same_labels(one: Images, other: Images) -> bool:
-    """Tell whether two sets have the same labels in the same order, as the same images have."""
+def _same_images(one: Images, other: Images) -> bool:
+    """Tell whether two sets show the same images in the same order: files by their names, arrays by their labels."""
+    if isinstance(one, FolderImages) or isinstance(other, FolderImages):
+        names = [[Path(file).with_suffix("") for file in getattr(each, "files", ())] for each in (one, other)]
+        return names[0] == names[1]
     return one.labels is not None and other.labels is not None and np.array_equal(one.labels, other.labels)

@@ -38,6 +38,8 @@ class DataChoice:
         images = load_images(self.name, dict(self.options or {}), self.unlabelled)
         if isinstance(images, FolderImages):
             images.skips = not self.strict
+        if self.unlabelled and isinstance(images, LabelMapImages):
+            images.hide_labels()
         if self.unlabelled:
             images.labels = images.classes = images.class_names = None
         return images
@@ -56,6 +58,11 @@ class DataChoice:
         """Turn labels into the model's own, by what the classes of both are called; refuse those that are not its."""
         if isinstance(images, LabelMapImages) and entry.class_names is not None:
             images.match(entry.class_names)
+        elif isinstance(images, LabelMapImages) and images.classes not in (None, classes):
+            raise ValueError(
+                f"{images.name} has {images.classes} classes, and {entry.name} does not say what its {classes} are"
+                " called; give --classes FILE (one name a line, in the order of the model's outputs), or --unlabelled"
+            )
         names, labels = images.class_names, images.labels
         counted = entry.class_names is None and not self.is_folder  # a set's labels are numbers, as published
         if labels is None or names is None or counted or same_names(names, entry.class_names):

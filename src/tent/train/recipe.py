@@ -64,7 +64,9 @@ class Recipe:
         crops = self.task == "segmentation"
         if crops and not (isinstance(self.size, tuple) and min(self.size) > 0):
             raise ValueError(f"size {self.size}: segmentation learns from crops; give HEIGHTxWIDTH, such as 192x288")
-        if crops and not (self.scales and 0 < self.scales[0] <= self.scales[1]):
+        if crops and not (
+            self.scales and len(self.scales) == 2 and 0 < self.scales[0] <= self.scales[1] < float("inf")
+        ):
             raise ValueError(f"scales {self.scales}: give the least and the greatest, such as 0.5,1.25")
         if self.scales and not crops:
             raise ValueError(f"scales {self.scales} are for segmentation, which {self.model} is not for")

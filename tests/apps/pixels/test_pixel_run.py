@@ -21,6 +21,9 @@ def net():
     torch.manual_seed(0)
     return nn.Sequential(nn.Conv2d(3, 6, 3, 2, 1), nn.BatchNorm2d(6), nn.ReLU(), nn.Conv2d(6, 3, 3, 2, 1),
                          nn.BatchNorm2d(3))
+
+def wide():
+    return nn.Sequential(nn.Conv2d(3, 300, 1), nn.BatchNorm2d(300))
 """
 SIZES = ((24, 32), (24, 32), (20, 28))
 
@@ -42,8 +45,8 @@ def scenes(tmp_path: Path) -> Path:
 PAIRS = "pairs:images,labels,classes.json"
 
 
-def run(folder: Path, *more: str, data: str = PAIRS, out: str = "out") -> Ran:
-    return tent(folder, "adapt", "nets.py:net", data, "--mean", "0.5", "--std", "0.2", "--out", out, *more)
+def run(folder: Path, *more: str, data: str = PAIRS, out: str = "out", net: str = "net") -> Ran:
+    return tent(folder, "adapt", f"nets.py:{net}", data, "--mean", "0.5", "--std", "0.2", "--out", out, *more)
 
 
 def opened(path: Path) -> Image.Image:
@@ -129,6 +132,64 @@ def test_tiles_make_whole_maps(scenes: Path) -> None:
         assert read_map(scenes / "tiles", f"overlays/{i}.png").shape == (height, width, 3)
     assert run(scenes, "--episodic", "--steps", "2", "--tile", "12x16", out="adapted").returncode == 0
     assert run(scenes, "--tile", "12x16", data="images", out="bare").returncode == 0
+
+
+def test_maps_of_overlapping_tiles_are_those_that_the_scores_are_of(scenes: Path) -> None:
+    assert run(scenes, "--episodic", "--steps", "3", "--tile", "16x20", "--panels", "0").returncode == 0
+    right = 0
+    for i in range(3):
+        right += (read_map(scenes / "out", f"label_maps/{i}.png") == read_map(scenes, f"labels/{i}.png")).sum()
+    summary = json.loads((scenes / "out/summary.json").read_text())
+    assert summary["pixel_accuracy_after"] == pytest.approx(right / sum(height * width for height, width in SIZES))
+
+
+def test_tiles_of_a_damaged_image_are_left_out(scenes: Path) -> None:
+    damaged = scenes / "images/1.png"
+    damaged.write_bytes(damaged.read_bytes()[:1000])
+    ran = run(scenes, "--tile", "12x16", "--panels", "0")
+    assert ran.returncode == 0, ran.stderr
+    summary = json.loads((scenes / "out/summary.json").read_text())
+    assert summary["images"] == 4 + 4
+    assert list(summary["unreadable"]) == [f"1.png@{top},{left}" for top in (0, 12) for left in (0, 16)]
+    assert sorted(path.name for path in (scenes / "out/label_maps").iterdir()) == ["0.png", "2.png"]
+
+
+@pytest.mark.parametrize("tile", [(), ("--tile", "12x16")])
+def test_unlabelled_takes_no_label_maps(scenes: Path, tile: tuple[str, ...]) -> None:
+    ran = run(scenes, "--unlabelled", "--panels", "0", *tile)
+    assert ran.returncode == 0, ran.stderr
+    assert "mean_iou_after" not in json.loads((scenes / "out/summary.json").read_text())
+
+
+def test_what_would_spoil_label_maps_is_refused_before_anything_is_answered(scenes: Path) -> None:
+    ran = run(scenes, "--table", "parquet")
+    assert "--table parquet: the table of a segmentation run is written as csv" in ran.stderr
+    assert "answers with 300 classes; a label map holds 255 at most" in run(scenes, data="images", net="wide").stderr
+    (scenes / "labels").rename(scenes / "label_maps")
+    ran = run(scenes, "--overwrite", data="pairs:images,label_maps,classes.json", out=".")
+    assert "lies where a run in . writes its own; choose another --out" in ran.stderr
+    assert len(list((scenes / "label_maps").iterdir())) == 3
+    opened(scenes / "images/0.png").save(scenes / "images/0.bmp")
+    assert "0.bmp and 0.png would have one label map, label_maps/0.png; rename" in run(scenes, data="images").stderr
+    assert not (scenes / "out").exists()
+
+
+def test_fewer_classes_than_a_model_without_names_has_are_not_counted_by_chance(scenes: Path) -> None:
+    (scenes / "two.json").write_text('{"2": "car", "0": "road", "1": null}')
+    two = "pairs:images,labels,two.json"
+    ran = run(scenes, "--panels", "0", data=two)
+    assert ran.returncode == 2
+    assert "has 2 classes, and nets.py:net does not say what its 3 are called; give --classes FILE" in ran.stderr
+    (scenes / "names.txt").write_text("road\nsky\ncar\n")
+    ran = run(scenes, "--method", "source", "--panels", "0", "--classes", "names.txt", data=two)
+    assert ran.returncode == 0, ran.stderr
+    right = counted = 0
+    for i in range(3):
+        labels, answers = read_map(scenes, f"labels/{i}.png"), read_map(scenes / "out", f"label_maps/{i}.png")
+        counted += (labels != 1).sum()
+        right += ((labels == answers) & (labels != 1)).sum()
+    summary = json.loads((scenes / "out/summary.json").read_text())
+    assert summary["pixel_accuracy_after"] == pytest.approx(right / counted)
 
 
 @pytest.mark.parametrize(

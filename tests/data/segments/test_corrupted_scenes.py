@@ -66,3 +66,13 @@ def test_what_is_whole_is_left_alone(root: Path) -> None:
 def test_what_is_not_there_is_one_line(root: Path, options: dict[str, str], said: str) -> None:
     with pytest.raises((ValueError, FileNotFoundError), match=said):
         load("cityscapes-c", **options)
+
+
+def test_drawn_frost_and_photographs_of_it_are_not_mixed(root: Path) -> None:
+    made.picture(root / "photographs/frost1.png", 64, 64)
+    arguments = ("data", "make", "cityscapes-c", "--types", "frost", "--severities", "1")
+    assert tent(root, *arguments).returncode == 0
+    next((root / "cityscapes-c/frost/1").rglob("*.png")).unlink()
+    ran = tent(root, *arguments, "--frost", "photographs")
+    assert ran.returncode == 2
+    assert "was made with frost None, not photographs; delete it first" in ran.stderr

@@ -72,7 +72,7 @@ class ErrorByType(_ByDomain):
             own = [row for row in levels if row["method"] == method]
             types = dict.fromkeys((row["type"], row["original"]) for row in own)
             for kind, original in types:
-                part = [row for row in own if row["type"] == kind]
+                part = [row for row in own if (row["type"], row["original"]) == (kind, original)]
                 images = sum(int(row["images"] or 0) for row in part)
                 error = float(np.mean(_column(part, "error")))
                 rows.append({"method": method, "type": kind, "original": original, "images": images, "error": error})

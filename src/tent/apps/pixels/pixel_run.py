@@ -1,7 +1,7 @@
 """One run of a segmentation job: label maps and overlays as they are answered, and the picture of single images."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -16,12 +16,34 @@ from tent.data.segments.class_map import IGNORE
 from tent.data.segments.label_maps import LabelMapImages, Map
 from tent.data.segments.palette import overlay, palette
 from tent.data.segments.tiles import TiledImages
-from tent.data.sets.images import Pixels
+from tent.data.sets.folders import FolderImages
+from tent.data.sets.images import Images, Pixels
 from tent.data.stream import Batch
 from tent.engine.structures import call_inputs, find_logits
 from tent.evaluate import Track
 from tent.files import atomic_write
 from tent.plotting import has_matplotlib
+
+if TYPE_CHECKING:
+    from tent.apps.adapt import Job
+
+
+def check_run(job: "Job", images: Images, classes: int) -> None:
+    """Refuse what would end, or spoil, a run when its label maps and its table are written."""
+    if job.table != "csv":
+        raise ValueError(f"--table {job.table}: the table of a segmentation run is written as csv")
+    if classes > IGNORE:
+        raise ValueError(f"the model answers with {classes} classes; a label map holds {IGNORE} at most")
+    if not isinstance(images, FolderImages):
+        return
+    maps: dict[str, str] = {}
+    for file in images.files:
+        if (other := maps.setdefault(map_name(file), file)) != file:
+            raise ValueError(f"{other} and {file} would have one label map, {map_name(file)}; rename one of them")
+    written = [(job.out / name).resolve() for name in (LABEL_MAPS, OVERLAYS)]
+    for file in (*images.files, *(images.maps if isinstance(images, LabelMapImages) else ())):
+        if any(folder in (path := (images.folder / file).resolve()).parents for folder in written):
+            raise ValueError(f"{path}: lies where a run in {job.out} writes its own; choose another --out")
 
 
 class PixelRun(Run):
@@ -69,15 +91,16 @@ class PixelRun(Run):
             pillow_image().fromarray(laid).save(partial, format="PNG")
 
     def _paste(self, path: Path, part: Pixels, place: int) -> Pixels:
-        """Return the picture of a whole image with one more of its tiles in it; the first begins it anew."""
+        """Return the picture of a whole image with one more tile's own pixels in it; the first begins it anew."""
         tiles: TiledImages = self.images  # type: ignore[assignment]
-        image, top, left, _, _ = tiles.boxes[place]
+        image, top, left, new_top, new_left = tiles.boxes[place]
         if (top, left) == (0, 0):
             whole = np.full((*tiles.extents[image], *part.shape[2:]), IGNORE, dtype=np.uint8)
         else:
             with pillow_image().open(path) as there:
                 whole = np.array(there)
-        whole[top : top + part.shape[0], left : left + part.shape[1]] = part
+        own = part[new_top - top :, new_left - left :]  # what two tiles share is the earlier's, as in the scores
+        whole[new_top : new_top + own.shape[0], new_left : new_left + own.shape[1]] = own
         return whole
 
     def pixels(self, inputs: torch.Tensor) -> Pixels:

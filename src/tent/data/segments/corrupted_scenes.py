@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def make_scenes(
     total, made = len(jobs) * len(images), []
     for number, (type_, severity) in enumerate(jobs):
         out = folder / type_ / str(severity)
-        _claim(out, seed)
+        _claim(out, {"seed": seed, "frost": frost if type_ == "frost" else None})
         missing = [i for i, file in enumerate(images.files) if not (out / file).is_file()]
 
         def work(i: int, job: tuple[str, int] = (type_, severity), out: Path = out) -> None:
@@ -82,16 +82,17 @@ def corrupted_format(ids: ClassMap) -> Format:
     return Format(open_, there, ("corruption", "severity"))
 
 
-def _claim(out: Path, seed: int) -> None:
+def _claim(out: Path, how: Mapping[str, int | str | None]) -> None:
     """Note how a folder's images are made, or refuse those that were made otherwise."""
     out.mkdir(parents=True, exist_ok=True)
     card = out / CARD
     if not card.is_file():
         with atomic_write(card) as partial:
-            partial.write_text(json.dumps({"tent": tent.__version__, "seed": seed}) + "\n", encoding="utf-8")
-    found = json.loads(card.read_text(encoding="utf-8")).get("seed")
-    if found != seed:
-        raise ValueError(f"{out} was made with seed {found}, not {seed}; delete it first to make it again")
+            partial.write_text(json.dumps({"tent": tent.__version__, **how}) + "\n", encoding="utf-8")
+    found = json.loads(card.read_text(encoding="utf-8"))
+    for name, value in how.items():
+        if (then := found.get(name)) != value:
+            raise ValueError(f"{out} was made with {name} {then}, not {value}; delete it first to make it again")
 
 
 def _corrupt(clean: Path, path: Path, job: tuple[str, int], seed: int, number: int, frost: str | None) -> None:

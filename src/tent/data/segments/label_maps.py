@@ -38,11 +38,16 @@ class LabelMapImages(FolderImages):
         classes = None if names is None else len(names)
         super().__init__(name, folder, [image for image, _ in pairs], None, classes, names)
         self.maps, self.class_map, self.rows = tuple(path for _, path in pairs), class_map, rows
+        self._hidden = False
 
     @property
     def labelled(self) -> bool:
-        """Whether the maps are there: always."""
-        return True
+        """Whether the maps are read: always, unless they are hidden."""
+        return not self._hidden
+
+    def hide_labels(self) -> None:
+        """Let the maps be, and what they say of classes."""
+        self._hidden, self.class_map, self.classes, self.class_names = True, None, None, None
 
     def fetch(self, indices: NDArray[np.int64], each: Each | None = None) -> Pixels | list[Pixels]:
         """Return these images, without the rows that are left out."""

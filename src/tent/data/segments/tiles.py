@@ -48,11 +48,19 @@ class TiledImages(LabelMapImages):
     @property
     def labelled(self) -> bool:
         """Whether the whole images have label maps."""
-        return isinstance(self.whole, LabelMapImages)
+        return isinstance(self.whole, LabelMapImages) and self.whole.labelled
 
     def fetch(self, indices: NDArray[np.int64], each: Each | None = None) -> list[Pixels]:
-        """Return tiles of the images, which are shaped as wholes."""
-        return [self._cut(self.whole.fetch(np.array([self.boxes[i][0]]), each)[0], i) for i in indices.tolist()]
+        """Return tiles of the images, which are shaped as wholes; those of an unreadable image are left out with it."""
+        tiles = []
+        for i in indices.tolist():
+            place = self.boxes[i][0]
+            whole = [] if i in self.unreadable else self.whole.fetch(np.array([place]), each)
+            if len(whole):
+                tiles.append(self._cut(whole[0], i))
+            else:
+                self.unreadable.setdefault(i, self.whole.unreadable.get(place, ""))
+        return tiles
 
     def targets(self, indices: NDArray[np.int64], each: Callable[[Map], Map] | None = None) -> NDArray[np.int64]:
         """Return the tiles' own parts of the label maps."""
