@@ -1,19 +1,24 @@
 """Street scenes in their published layouts, and what is said of those that are not whole."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scenes_made as made
 from PIL import Image
+from torch import nn
 
+from tent.bench.case import Data
+from tent.bench.execute.inputs import _check_answerable
 from tent.data import Preprocess, Stream, load
 from tent.data.order import Stored
-from tent.data.segments.class_map import CITYSCAPES, SEVEN
+from tent.data.segments.class_map import CAMVID, CITYSCAPES, SEVEN
 from tent.data.segments.label_maps import LabelMapImages
 from tent.data.segments.tiles import TiledImages
 from tent.data.sets.catalog import get_set
 from tent.data.sets.images import Images
+from tent.models.entry import Entry
 
 
 def classes_of(images: Images) -> list[int]:
@@ -93,7 +98,7 @@ def test_a_pair_of_folders_with_a_class_map(tmp_path: Path) -> None:
     (tmp_path / "classes.json").write_text('{"9": "ground", "3": "sky", "4": "sky"}')
     where = f"pairs:{tmp_path / 'images'},{tmp_path / 'labels'}"
     images = load(f"{where},{tmp_path / 'classes.json'}")
-    assert (images.class_names, classes_of(images)) == (("ground", "sky"), [0, 1])
+    assert (images.class_names, classes_of(images)) == (("sky", "ground"), [0, 1])
     (tmp_path / "fewer.json").write_text('{"9": "ground", "3": null, "4": null}')
     assert classes_of(load(f"{where},{tmp_path / 'fewer.json'}")) == [0, 255]
     assert (load(where).classes, classes_of(load(where))) == (None, [3, 4, 9])
@@ -186,6 +191,36 @@ def test_a_class_map_that_is_none(tmp_path: Path, text: str) -> None:
     (tmp_path / "classes.json").write_text(text)
     with pytest.raises(ValueError, match=r"classes\.json: not a class map"):
         load(f"pairs:{tmp_path / 'images'},{tmp_path / 'labels'},{tmp_path / 'classes.json'}")
+
+
+def test_classes_of_a_map_come_in_the_order_of_ids(tmp_path: Path) -> None:
+    made.pairs(tmp_path, [1, 0, 2])
+    (tmp_path / "classes.json").write_text('{"2": "car", "0": "road", "1": null}')
+    images = load(f"pairs:{tmp_path / 'images'},{tmp_path / 'labels'},{tmp_path / 'classes.json'}")
+    assert images.class_names == ("road", "car")
+    assert classes_of(images) == [0, 1, 255]
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [(["road", "car", "road"], "the name 'road' is there twice"), ([str(i) for i in range(256)], "256 names")],
+)
+def test_a_list_of_classes_that_cannot_be_told_apart(tmp_path: Path, names: list[str], said: str) -> None:
+    made.pairs(tmp_path, [0])
+    (tmp_path / "classes.txt").write_text("\n".join(names))
+    with pytest.raises(ValueError, match=said):
+        load(f"pairs:{tmp_path / 'images'},{tmp_path / 'labels'},{tmp_path / 'classes.txt'}")
+
+
+def test_a_benchmark_refuses_a_model_of_as_many_other_classes(tmp_path: Path) -> None:
+    made.pairs(tmp_path / "carla", [7, 10], mode="RGBA")
+    (tmp_path / "carla/valid.txt").write_text("00001.png\n")
+    images = load("carla", root=tmp_path)
+    entry = Entry("camvid-net", nn.Identity(), Preprocess(), len(CAMVID.names), CAMVID.names)
+    assert entry.classes == images.classes
+    with pytest.raises(ValueError, match="its class 0 is 'building', but camvid-net's is 'sky'"):
+        _check_answerable(entry, images, Data("carla"))
+    _check_answerable(replace(entry, class_names=images.class_names), images, Data("carla"))
 
 
 def test_no_test_split_without_a_list_and_no_list_of_strangers(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from tent.bench.case import Case, Data
 from tent.data import order
 from tent.data.data_folder import data_folder
 from tent.data.load import load
+from tent.data.segments.label_maps import LabelMapImages
 from tent.data.sets.images import Each, Images, Pixels
 from tent.data.stream import Stream
 from tent.engine.source_model import fingerprint
@@ -125,6 +126,15 @@ def _check_answerable(entry: Entry, images: Images, data: Data) -> None:
         raise ValueError(
             f"{images.name} has {images.classes} classes, but {entry.name} answers with {entry.classes};"
             " name a model that was made for it with --model, and its --weights"
+        )
+    own, theirs = entry.class_names, images.class_names
+    if isinstance(images, LabelMapImages) and own and theirs and tuple(own) != tuple(theirs):
+        place, (name, other) = next(
+            (i, pair) for i, pair in enumerate(zip(own, theirs, strict=True)) if len({*pair}) > 1
+        )
+        raise ValueError(
+            f"{images.name}: its class {place} is {other!r}, but {entry.name}'s is {name!r}; name a model that was made"
+            " for these classes with --model, or the set in classes that both have, such as carla-7"
         )
 
 

@@ -65,15 +65,22 @@ class ClassMap:
 
 
 def read_class_map(path: Path) -> ClassMap:
-    """Read a class map: JSON from ids to names, null for what is not counted; or a name a line, the first of id 0."""
+    """Read a class map: JSON from ids to names, null for what is not counted; or a name a line, the first of id 0.
+
+    Classes come in the order of their lowest ids.
+    """
     if path.suffix != ".json":
         names = read_class_names(path)
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"{path}: the name {twice[0]!r} is there twice; for ids that share a class write JSON")
+        if len(names) > IGNORE:
+            raise ValueError(f"{path}: {len(names)} names; label maps have ids below {IGNORE}, which is not counted")
         return ClassMap.of(dict(enumerate(names)), names)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such class map")
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
-        ids = {int(id_): str(name) for id_, name in read.items() if name is not None}
+        ids = dict(sorted((int(id_), str(name)) for id_, name in read.items() if name is not None))
         return ClassMap.of(ids, known=[int(id_) for id_, name in read.items() if name is None])
     except (ValueError, AttributeError, TypeError) as error:
         raise ValueError(f'{path}: not a class map ({error}); write {{"7": "road", "8": "sidewalk"}}') from None
