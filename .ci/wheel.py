@@ -52,6 +52,18 @@ def link(names: set[str], folder: Path) -> None:
                 (folder / part).symlink_to(site / part)
 
 
+def check_means(shown: str) -> None:
+    """Refuse a demo whose mean errors are not README's; threads may round a prediction in 10,000 differently."""
+    number = r"\D+?([\d.]+)"
+    means = re.search(rf"mean{number}{number}{number}", shown)
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    promised = re.search(r"Mean error: ([\d.]+)%.*?([\d.]+)%.*?([\d.]+)%", page, re.DOTALL)
+    if means is None or promised is None:
+        raise SystemExit("the demo's table or README's sentence has no mean errors")
+    if any(abs(float(a) - float(b)) > 0.15 for a, b in zip(means.groups(), promised.groups(), strict=True)):
+        raise SystemExit(f"the demo has {means.groups()}, README {promised.groups()}; make README say what runs")
+
+
 def main() -> None:
     """Build, install, run."""
     began = time.perf_counter()
@@ -71,7 +83,8 @@ def main() -> None:
         run(python, "-m", "pip", "check", cwd=work)
         print(run(python, "-m", "pip", "list", "--format", "freeze", cwd=work).replace("\n", " "))
         (work / "empty").mkdir()
-        print(run(work / "env" / "bin" / "tent", "demo", cwd=work / "empty"))
+        print(shown := run(work / "env" / "bin" / "tent", "demo", cwd=work / "empty"))
+        check_means(shown)
         if [path.name for path in (work / "empty").iterdir() if path.suffix] != ["demo.png"]:
             raise SystemExit("tent demo left no picture, or more than that")
     print(f"a wheel of a clean clone runs the demo: {time.perf_counter() - began:.0f} s")

@@ -1,6 +1,6 @@
 """Real architectures, from config alone: each adapts, leaves the source untouched, and resets exactly."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -40,7 +40,12 @@ TORCHVISION = {
     "swin_v2_t": 64,
     "vit_b_32": 224,
 }
+HEAVY = {"resnetv2_50", "swin_tiny_patch4_window7_224", "eva02_tiny_patch14_224", "vit_b_32", "fcn_resnet50"}
 SEGMENTATION = ("deeplabv3_mobilenet_v3_large", "fcn_resnet50", "lraspp_mobilenet_v3_large")
+
+
+def heavy_apart(names: Iterable[str]) -> list[Any]:
+    return [pytest.param(name, marks=[pytest.mark.slow] * (name in HEAVY)) for name in names]
 
 
 def text_config() -> Any:
@@ -171,13 +176,13 @@ def hold(model: nn.Module, *args: Tensor, **kwargs: Tensor) -> None:
     assert adapted.skipped == 0
 
 
-@pytest.mark.parametrize("name", TIMM)
+@pytest.mark.parametrize("name", heavy_apart(TIMM))
 def test_timm(name: str) -> None:
     torch.manual_seed(0)
     hold(timm.create_model(name, num_classes=10), torch.randn(4, 3, TIMM[name], TIMM[name]))
 
 
-@pytest.mark.parametrize("name", TORCHVISION)
+@pytest.mark.parametrize("name", heavy_apart(TORCHVISION))
 def test_torchvision_classification(name: str) -> None:
     torch.manual_seed(0)
     hold(
@@ -186,7 +191,7 @@ def test_torchvision_classification(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", SEGMENTATION)
+@pytest.mark.parametrize("name", heavy_apart(SEGMENTATION))
 def test_torchvision_segmentation(name: str) -> None:
     torch.manual_seed(0)
     model = torchvision.models.get_model(name, weights=None, weights_backbone=None, num_classes=4)

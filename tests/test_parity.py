@@ -18,7 +18,8 @@ MODELS = {
     "regnety_002": lambda: timm.create_model("regnety_002", num_classes=10),
 }
 PATHS = {"plain": (False, torch.float32, 1e-5), "lean": (True, torch.float64, 1e-9)}
-pytestmark = [pytest.mark.parametrize("name", MODELS), pytest.mark.parametrize("path", PATHS)]
+NAMES = [pytest.param(name, marks=[pytest.mark.slow] * (name == "regnety_002")) for name in MODELS]
+pytestmark = [pytest.mark.parametrize("name", NAMES), pytest.mark.parametrize("path", PATHS)]
 
 
 @pytest.fixture

@@ -43,10 +43,9 @@ def test_the_sample_is_the_first_200_of_each_class(real_data: Path) -> None:
     assert np.array_equal(images.labels, labels[first])
 
 
+@pytest.mark.slow  # the five types are run by `make wheel-test` too, and held to README
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(
-    ("full", "kinds"), [(False, FIVE), pytest.param(True, BENCHMARK, marks=pytest.mark.slow)], ids=["five", "fifteen"]
-)
+@pytest.mark.parametrize(("full", "kinds"), [(False, FIVE), (True, BENCHMARK)], ids=["five", "fifteen"])
 def test_tent_beats_bn_beats_source_on_the_mean_of_the_types(
     tmp_path: Path, full: bool, kinds: tuple[str, ...]
 ) -> None:

@@ -239,7 +239,7 @@ def choosing(folder: Path, net: str = "net") -> Suite:
     )
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_choice_is_made_by_its_rule_and_put_on_record(folder: Path, workers: int) -> None:
     store = Store(folder / "results")
     work(Board(make_plan(choosing(folder), (0, 1)), store, workers), lambda board, ended: None)
