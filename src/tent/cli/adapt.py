@@ -9,7 +9,23 @@ from rich.markup import escape
 from rich.table import Table
 
 from tent.cli import choices
-from tent.cli.choices import DEVICE, METHOD, MODEL, PRECISION, parse_method, parse_size, parse_stats, parse_three, track
+from tent.cli.choices import (
+    DEVICE,
+    METHOD,
+    MODEL,
+    PRECISION,
+    Crop,
+    Interpolation,
+    Like,
+    Mean,
+    Size,
+    Std,
+    parse_method,
+    parse_preprocess,
+    parse_size,
+    parse_stats,
+    track,
+)
 
 DATA = "A folder of images, IMAGES.npy[,LABELS.npy], or a set that `tent data` lists."
 STATS = "source, batch, blend:W, prior:N or running:M; the method's own, or what suits small batches, if not given."
@@ -17,9 +33,8 @@ EPOCHS = "Offline: learn from so many passes first, then answer. 0: online."
 WEIGHTS = "Weights in place of the model's own: safetensors, or a state_dict."
 ORDER = "stored, shuffled or time; not given: frames by number, other files shuffled, arrays and sets as stored."
 CLASSES = "What the model's outputs are called: a file of one name a line, or JSON; or `sorted`: as the folders sort."
-LIKE = "Prepare images as for timm:NAME, torchvision:NAME or hf:NAME."
 SOURCE = "Images like those of the training, for methods that need some: a folder or a set."
-PANELS = ("Images", "Method", "Preprocessing", "Results")
+PANELS = ("Images", "Method", "Results")
 
 
 def _option(panel: int, help: str, **more: Any) -> Any:
@@ -55,18 +70,18 @@ def adapt(
     source_images: Annotated[int, _option(1, "How many of them are shown to the method.", min=1)] = 2000,
     device: Annotated[str | None, _option(1, DEVICE)] = None,
     precision: Annotated[str, _option(1, PRECISION)] = "float32",
-    size: Annotated[str | None, _option(2, "Shorter side in pixels, or HEIGHTxWIDTH exactly.")] = None,
-    crop: Annotated[str | None, _option(2, "Centre that is kept: a side, or HEIGHTxWIDTH.")] = None,
-    mean: Annotated[str | None, _option(2, "Of each channel, on a scale of 0 to 1: 0.485,0.456,0.406.")] = None,
-    std: Annotated[str | None, _option(2, "Deviation of each channel: 0.229,0.224,0.225.")] = None,
-    interpolation: Annotated[str | None, _option(2, "bilinear, bicubic, nearest, lanczos, box or hamming.")] = None,
-    like: Annotated[str | None, _option(2, LIKE)] = None,
-    out: Annotated[Path, _option(3, "Folder that the results of one run are written to.")] = Path("adapted"),
-    overwrite: Annotated[bool, _switch(3, "--overwrite", "Replace another run's results in that folder.")] = False,
-    every: Annotated[float, _option(3, "Seconds between checkpoints, to continue from after a kill.", min=0)] = 30.0,
-    bake: Annotated[Path | None, _option(3, "Export the baked model: .pt2 (torch.export) or .onnx.")] = None,
-    panels: Annotated[int, _option(3, "Images of a segmentation run that are drawn along ten iterations.", min=0)] = 4,
-    table: Annotated[str, _option(3, "Format of the predictions: csv or parquet.")] = "csv",
+    size: Size = None,
+    crop: Crop = None,
+    mean: Mean = None,
+    std: Std = None,
+    interpolation: Interpolation = None,
+    like: Like = None,
+    out: Annotated[Path, _option(2, "Folder that the results of one run are written to.")] = Path("adapted"),
+    overwrite: Annotated[bool, _switch(2, "--overwrite", "Replace another run's results in that folder.")] = False,
+    every: Annotated[float, _option(2, "Seconds between checkpoints, to continue from after a kill.", min=0)] = 30.0,
+    bake: Annotated[Path | None, _option(2, "Export the baked model: .pt2 (torch.export) or .onnx.")] = None,
+    panels: Annotated[int, _option(2, "Images of a segmentation run that are drawn along ten iterations.", min=0)] = 4,
+    table: Annotated[str, _option(2, "Format of the predictions: csv or parquet.")] = "csv",
 ) -> None:
     """Adapt a model to data, and write predictions, the delta, a summary and a plot.
 
@@ -74,17 +89,9 @@ def adapt(
     """
     from tent.apps.adapt import Job
     from tent.apps.run_data import DataChoice
-    from tent.models.own_preprocess import PreprocessChoice
 
     options = {"corruption": corruption, "severity": severity}
     given = {name: value for name, value in options.items() if value is not None}
-    preprocess = PreprocessChoice(
-        parse_size("--size", size),
-        parse_size("--crop", crop),
-        parse_three("--mean", mean),
-        parse_three("--std", std),
-        interpolation,
-    )
     job = Job(
         model,
         DataChoice(data, given, order, seed, limit, classes, unlabelled, strict),
@@ -100,7 +107,7 @@ def adapt(
         delta=delta,
         bake=bake,
         table=table,
-        preprocess=preprocess,
+        preprocess=parse_preprocess(size, crop, mean, std, interpolation),
         like=like,
         device=device,
         precision=precision,

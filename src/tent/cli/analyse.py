@@ -6,8 +6,22 @@ from typing import Annotated, Any
 import typer
 
 from tent.cli import choices
-from tent.cli.adapt import CLASSES, DATA, LIKE, ORDER, STATS, WEIGHTS
-from tent.cli.choices import DEVICE, METHOD, MODEL, parse_method, parse_size, parse_stats, parse_three, track
+from tent.cli.adapt import CLASSES, DATA, ORDER, STATS, WEIGHTS
+from tent.cli.choices import (
+    DEVICE,
+    METHOD,
+    MODEL,
+    Crop,
+    Interpolation,
+    Like,
+    Mean,
+    Size,
+    Std,
+    parse_method,
+    parse_preprocess,
+    parse_stats,
+    track,
+)
 
 FIGURE = (
     "Some of error-by-entropy, loss-by-level, error-by-type, change-of-loss, calibration, confusion, movement, stream "
@@ -16,7 +30,7 @@ FIGURE = (
 CORRUPTION = "Types, with commas, of a set such as cifar10-c; not given: the benchmark's fifteen."
 CLEAN = "The original data, a folder or a set; not given: what a set such as cifar10-c was made from."
 LAYERS = "How many norm layers, evenly spaced, or names of layers with commas."
-PANELS = ("Figures", "Images", "Method", "Preprocessing")
+PANELS = ("Figures", "Images", "Method")
 
 
 def _option(panel: int, help: str, **more: Any) -> Any:
@@ -45,12 +59,12 @@ def analyse(
     stats: Annotated[str | None, _option(2, STATS)] = None,
     weights: Annotated[Path | None, _option(2, WEIGHTS)] = None,
     device: Annotated[str | None, _option(2, DEVICE)] = None,
-    size: Annotated[str | None, _option(3, "Shorter side in pixels, or HEIGHTxWIDTH exactly.")] = None,
-    crop: Annotated[str | None, _option(3, "Centre that is kept: a side, or HEIGHTxWIDTH.")] = None,
-    mean: Annotated[str | None, _option(3, "Of each channel, on a scale of 0 to 1: 0.485,0.456,0.406.")] = None,
-    std: Annotated[str | None, _option(3, "Deviation of each channel: 0.229,0.224,0.225.")] = None,
-    interpolation: Annotated[str | None, _option(3, "bilinear, bicubic, nearest, lanczos, box or hamming.")] = None,
-    like: Annotated[str | None, _option(3, LIKE)] = None,
+    size: Size = None,
+    crop: Crop = None,
+    mean: Mean = None,
+    std: Std = None,
+    interpolation: Interpolation = None,
+    like: Like = None,
 ) -> None:
     """Draw what a model predicts before and after adaptation: the paper's figures, and more, with their numbers.
 
@@ -58,7 +72,6 @@ def analyse(
     """
     from tent.apps.analyse import Analysis
     from tent.apps.run_data import DataChoice
-    from tent.models.own_preprocess import PreprocessChoice
 
     analysis = Analysis(
         model,
@@ -74,13 +87,7 @@ def analyse(
         lr=lr,
         stats=parse_stats(stats),
         weights=weights,
-        preprocess=PreprocessChoice(
-            parse_size("--size", size),
-            parse_size("--crop", crop),
-            parse_three("--mean", mean),
-            parse_three("--std", std),
-            interpolation,
-        ),
+        preprocess=parse_preprocess(size, crop, mean, std, interpolation),
         like=like,
         device=device,
     )

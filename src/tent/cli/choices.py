@@ -5,8 +5,9 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -15,6 +16,7 @@ from tent.environment import duration
 if TYPE_CHECKING:
     from tent.data.stream import Batch
     from tent.method import Method
+    from tent.models.own_preprocess import PreprocessChoice
     from tent.norm import Stats
 
 MODEL = (
@@ -27,6 +29,18 @@ METHOD = (
 )
 DEVICE = "cpu, cuda, cuda:N or mps; the best there is if not given."
 PRECISION = "Of convolutions and products: float32, bfloat16, or float16 on GPUs."
+
+
+def _step(help: str) -> Any:
+    return typer.Option(help=help, rich_help_panel="Preprocessing")
+
+
+Size = Annotated[str | None, _step("Shorter side in pixels, or HEIGHTxWIDTH exactly.")]
+Crop = Annotated[str | None, _step("Centre that is kept: a side, or HEIGHTxWIDTH.")]
+Mean = Annotated[str | None, _step("Of each channel, on a scale of 0 to 1: 0.485,0.456,0.406.")]
+Std = Annotated[str | None, _step("Deviation of each channel: 0.229,0.224,0.225.")]
+Interpolation = Annotated[str | None, _step("bilinear, bicubic, nearest, lanczos, box or hamming.")]
+Like = Annotated[str | None, _step("Prepare images as for timm:NAME, torchvision:NAME or hf:NAME.")]
 GAP = 30.0  # seconds between lines of progress, where there is no terminal
 SWITCH = {"true": True, "false": False}
 
@@ -58,6 +72,16 @@ def parse_size(option: str, text: str | None) -> "int | tuple[int, int] | None":
         raise ValueError(f"{option} takes pixels such as 224, or 224x320 (height x width); got {text!r}")
     sides = [int(side) for side in text.split("x")]
     return sides[0] if len(sides) == 1 else (sides[0], sides[1])
+
+
+def parse_preprocess(
+    size: str | None, crop: str | None, mean: str | None, std: str | None, interpolation: str | None
+) -> "PreprocessChoice":
+    """Return the steps that a user chose in place of the model's own."""
+    from tent.models.own_preprocess import PreprocessChoice
+
+    sides = parse_size("--size", size), parse_size("--crop", crop)
+    return PreprocessChoice(*sides, parse_three("--mean", mean), parse_three("--std", std), interpolation)
 
 
 def parse_three(option: str, text: str | None) -> tuple[float, ...] | None:

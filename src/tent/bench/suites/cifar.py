@@ -11,6 +11,7 @@ from tent.data.corruptions import BENCHMARK, HELD_OUT
 
 MODELS = {"cifar10-c": "r26-cifar10", "cifar100-c": "r26-cifar100"}
 SEVERITIES = (1, 2, 3, 4, 5)
+SEVERITY = 5  # of tables with one
 # one type of each of the benchmark's families (noise, blur, weather, digital), its first or best known: for what would
 # take too long on all fifteen
 FAMILIES = ("gaussian_noise", "defocus_blur", "fog", "jpeg_compression")
@@ -44,6 +45,12 @@ def columns(name: str, seed: int, severity: int, types: Sequence[str]) -> list[t
         return replace(case, seed=seed, data=(Data(name, corruption=type_, severity=severity),))
 
     return [(type_, partial(put, type_=type_)) for type_ in types]
+
+
+def model_cells(name: str, model: str, methods: Sequence[str], seed: int, images: int | None) -> list[Cell]:
+    """Return some methods of the table on every type at severity 5, for a model of one's choice."""
+    own = [(method, replace(case, model=model)) for method, case in rows(name, images) if method in methods]
+    return grid(own, columns(name, seed, SEVERITY, BENCHMARK))
 
 
 def severity_cells(name: str, seeds: Sequence[int], limit: int | None) -> list[Cell]:

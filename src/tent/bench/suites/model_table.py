@@ -1,11 +1,10 @@
 """One short table of models: the paper's network, the same at twice its width, and a public one that is not ours."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from tent.bench.suite import Cell, Suite, grid
-from tent.bench.suites.cifar import columns, rows
-from tent.bench.suites.table2 import SEVERITY, SOURCES
+from tent.bench.suite import Cell, Suite
+from tent.bench.suites.cifar import model_cells
+from tent.bench.suites.table2 import SOURCES
 from tent.data.corruptions import BENCHMARK
 
 IMAGES = 2_000  # of each type, for the public network, which is slow on a CPU
@@ -33,8 +32,7 @@ def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
 
 
 def _cells(row: str, name: str, model: str, seed: int, images: int | None) -> list[Cell]:
-    own = [(method, replace(case, model=model)) for method, case in rows(name, images) if method in METHODS]
-    plain = grid(own, columns(name, seed, SEVERITY, BENCHMARK))
+    plain = model_cells(name, model, METHODS, seed, images)
     return [Cell(row, f"{TITLES[name]}, {cell.row}, {cell.column}", cell.case) for cell in plain]
 
 

@@ -1,11 +1,10 @@
 """The paper's Table 4: networks of other kinds than residual ones, on CIFAR-100-C; and two with layer norm alone."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from tent.bench.suite import Cell, Suite, grid
-from tent.bench.suites.cifar import columns, rows
-from tent.bench.suites.table2 import SEVERITY, SOURCES
+from tent.bench.suite import Cell, Suite
+from tent.bench.suites.cifar import model_cells
+from tent.bench.suites.table2 import SOURCES
 from tent.data.corruptions import BENCHMARK
 
 NAME = "cifar100-c"
@@ -30,8 +29,7 @@ def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
 def _cells(row: str, seed: int, images: int | None) -> list[Cell]:
     model = f"{NETWORKS[row]}-{SOURCES[NAME]}"
     methods = [method for method in METHODS if method != "BN" or row not in LAYER_NORM]
-    own = [(method, replace(case, model=model)) for method, case in rows(NAME, images) if method in methods]
-    plain = grid(own, columns(NAME, seed, SEVERITY, BENCHMARK))
+    plain = model_cells(NAME, model, methods, seed, images)
     return [Cell(row, f"{cell.row}, {cell.column}", cell.case) for cell in plain]
 
 

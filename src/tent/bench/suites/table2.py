@@ -10,11 +10,11 @@ from functools import partial
 from tent.bench.case import Case
 from tent.bench.paper import MEAN
 from tent.bench.suite import Cell, Suite, grid
-from tent.bench.suites.cifar import FAMILIES, MODELS, choice, columns, rows
+from tent.bench.suites.cifar import FAMILIES, MODELS, SEVERITY, choice, columns, rows
 from tent.data.corruptions import BENCHMARK
 from tent.train.baseline import model_name
 
-SOURCES, SEVERITY = {"cifar10-c": "cifar10", "cifar100-c": "cifar100"}, 5
+SOURCES = {"cifar10-c": "cifar10", "cifar100-c": "cifar100"}
 TRAINED = {"RG": "rg", "UDA-SS": "uda-ss"}  # for every target anew, so on one type of each family alone
 FEW = f"mean of {len(FAMILIES)} types"
 ROWS = (
