@@ -17,7 +17,7 @@ from tent.engine.structures import call_inputs, find_logits
 from tent.evaluate import Track, evaluate
 from tent.tasks.oracle import reveal
 
-Note: TypeAlias = Callable[[Batch, Mapping[str, Tensor]], None]
+OnLogits: TypeAlias = Callable[[Batch, Mapping[str, Tensor]], None]
 
 
 def analyse(
@@ -35,25 +35,25 @@ def analyse(
     """
     _check(models, streams, figures)
     for number, (domain, stream) in enumerate(streams.items(), 1):
-        told = [figure for figure in figures if _shows(figure, domain, stream)]
-        if not told:
+        active = [figure for figure in figures if _accepts(figure, domain, stream)]
+        if not active:
             continue
         for model in models.values():
             model.reset()
-        track_own = _title(track, f"{domain.name} ({number} of {len(streams)})")
-        answer_together(models, stream, partial(_tell, told, domain), track_own)
-        for figure in told:
+        track_own = _retitle(track, f"{domain.name} ({number} of {len(streams)})")
+        answer_together(models, stream, partial(_add_batch, active, domain), track_own)
+        for figure in active:
             figure.end_domain(domain, models)
     return {figure.name: figure.numbers() for figure in figures}
 
 
-def _shows(figure: Figure, domain: Domain, stream: Stream) -> bool:
+def _accepts(figure: Figure, domain: Domain, stream: Stream) -> bool:
     if not domain.original:
         return True
     return figure.sees_original and (stream.labelled or not figure.needs_labels)
 
 
-def _tell(figures: Sequence[Figure], domain: Domain, batch: Batch, outputs: Mapping[str, Tensor]) -> None:
+def _add_batch(figures: Sequence[Figure], domain: Domain, batch: Batch, outputs: Mapping[str, Tensor]) -> None:
     labels = None if batch.labels is None else torch.as_tensor(batch.labels)
     by_method = {name: predict(logits, labels) for name, logits in outputs.items()}
     seen = Observation(domain, None if labels is None else np.asarray(labels.cpu()), by_method)
@@ -61,17 +61,19 @@ def _tell(figures: Sequence[Figure], domain: Domain, batch: Batch, outputs: Mapp
         figure.add(seen)
 
 
-def answer_together(models: Mapping[str, Adapted], stream: Stream, note: Note, track: Track | None = None) -> None:
+def answer_together(
+    models: Mapping[str, Adapted], stream: Stream, on_logits: OnLogits, track: Track | None = None
+) -> None:
     """Let every model answer, and learn as its method does, from each batch of a stream, which is read once.
 
     Args:
-        note: called with each batch and the logits of every model by its name.
+        on_logits: called with each batch and the logits of every model by its name.
     """
     *others, (last, model) = models.items()
 
     def on_batch(batch: Batch, output: Any) -> None:
         logits = {name: answer(other, batch) for name, other in others}
-        note(batch, {**logits, last: _logits(model, batch, output)})
+        on_logits(batch, {**logits, last: _logits(model, batch, output)})
 
     evaluate(model, stream, on_batch=on_batch, track=track)
 
@@ -87,7 +89,7 @@ def _logits(model: Adapted, batch: Batch, output: Any) -> Tensor:
     return find_logits(output, call_inputs(batch.inputs), model.state.setup.pick)
 
 
-def _title(track: Track | None, title: str) -> Track | None:
+def _retitle(track: Track | None, title: str) -> Track | None:
     if track is None:
         return None
     return lambda batches, what, count: track(batches, title, count)

@@ -164,13 +164,13 @@ class Analysis:
     ) -> Numbers:
         """Compare features on the first type at its highest level, as the paper does on Gaussian noise."""
         clean, *shifted = sorted(streams, key=lambda domain: not domain.original)
-        dark = max((domain for domain in shifted if domain.type == shifted[0].type), key=lambda each: each.level or 0)
-        paired = np.array_equal(streams[dark].indices, streams[clean].indices) and _same_images(
-            images[dark], images[clean]
+        worst = max((domain for domain in shifted if domain.type == shifted[0].type), key=lambda each: each.level or 0)
+        paired = np.array_equal(streams[worst].indices, streams[clean].indices) and _same_images(
+            images[worst], images[clean]
         )
         models = self._models(entry, Notices(lambda line: None), lean=False)
         return compare_features(
-            entry.model, models, streams[dark], streams[clean], self.layers, paired=paired, lr=self.lr, track=track
+            entry.model, models, streams[worst], streams[clean], self.layers, paired=paired, lr=self.lr, track=track
         )
 
     def _write(

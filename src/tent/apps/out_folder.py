@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from tent.adapted import Adapted
 from tent.files import atomic_write, lock
 
-LABEL_MAPS, OVERLAYS, ITERATIONS = "label_maps", "overlays", "iterations.png"  # of segmentation
+LABEL_MAPS, OVERLAYS, ITERATIONS_FILE = "label_maps", "overlays", "iterations.png"  # of segmentation
 SUMMARY, DELTA, PICTURE = "summary.json", "delta.safetensors", "summary.png"
-FILES = (SUMMARY, DELTA, PICTURE, ITERATIONS, "predictions.csv", "predictions.parquet")
+FILES = (SUMMARY, DELTA, PICTURE, ITERATIONS_FILE, "predictions.csv", "predictions.parquet")
 HIDDEN, PROGRESS, ABOUT = ".run", "progress.npz", "about"  # of a run that has not ended
 AGAIN = "choose another --out, or pass --overwrite to replace it"
 Arrays = Mapping[str, NDArray[Any]]

@@ -13,7 +13,7 @@ from tent.bench.case import Data
 from tent.bench.execute.inputs import _check_answerable
 from tent.data import Preprocess, Stream, load
 from tent.data.order import Stored
-from tent.data.segments.class_map import CAMVID, CITYSCAPES, SEVEN
+from tent.data.segments.class_map import CAMVID, CITYSCAPES, SHARED_CLASSES
 from tent.data.segments.label_maps import LabelMapImages
 from tent.data.segments.tiles import TiledImages
 from tent.data.sets.catalog import get_set
@@ -49,7 +49,7 @@ def test_seven_classes_are_shared(tmp_path: Path, name: str) -> None:
     made.cityscapes(tmp_path / "cityscapes-small")
     made.camvid(tmp_path / "camvid")
     images = load(f"{name}-7", root=tmp_path)
-    assert images.class_names == SEVEN
+    assert images.class_names == SHARED_CLASSES
     assert classes_of(images) == [*range(7), 255]
     own = load(name, root=tmp_path)
     assert (own.sha256 != images.sha256, len(own)) == (True, 1)
@@ -235,7 +235,7 @@ def test_no_test_split_without_a_list_and_no_list_of_strangers(tmp_path: Path) -
 def test_classes_take_the_models_order_by_name(tmp_path: Path) -> None:
     made.pairs(tmp_path / "gta5", [7, 26])
     images: LabelMapImages = load("gta5-7", "train", tmp_path)  # type: ignore[assignment]
-    images.match((*reversed(SEVEN), "sky"))
+    images.match((*reversed(SHARED_CLASSES), "sky"))
     assert (classes_of(images), images.classes) == ([0, 6], 8)
     images = load("gta5-7", "train", tmp_path)  # type: ignore[assignment]
     with pytest.raises(ValueError, match=r"gta5-7 train .*: its class 'sidewalk' is none of the model's 1: road"):

@@ -11,7 +11,7 @@ from tent.analysis.draw.diagrams import draw_calibration, draw_movement
 from tent.analysis.draw.entropy_error import draw_error_by_entropy
 from tent.analysis.draw.feature_panels import draw_distances, draw_features
 from tent.analysis.draw.levels import draw_levels
-from tent.analysis.draw.types import draw_error_by_type
+from tent.analysis.draw.type_bars import draw_error_by_type
 from tent.analysis.numbers import Numbers
 from tent.plotting import save_figure
 

@@ -64,9 +64,13 @@ def _compare(
     with ExitStack() as paused:
         for model in models.values():
             paused.enter_context(model.paused())
-        for dark, light in zip_longest(shifted, clean):
-            own = {name: _features(model, dark.to(device), found) for name, model in models.items()} if dark else {}
-            stats.add({**({CLEAN: _features(reference, light.to(device), found)} if light else {}), **own})
+        for shifted_batch, clean_batch in zip_longest(shifted, clean):
+            own = (
+                {name: _features(model, shifted_batch.to(device), found) for name, model in models.items()}
+                if shifted_batch
+                else {}
+            )
+            stats.add({**({CLEAN: _features(reference, clean_batch.to(device), found)} if clean_batch else {}), **own})
 
 
 def _features(model: Adapted, batch: Batch, found: Features) -> Features:

@@ -73,14 +73,14 @@ class AlongStream(Figure):
             for end, point in zip(ends, points, strict=True):
                 row: dict[str, str | int | float | None] = {"method": method, "domain": point.domain, "images": end}
                 row |= {"entropy": point.entropy / point.images, "confidence": point.confidence / point.images}
-                row |= {"classes": count_classes(point.answers), "most": float(point.answers.max()) / point.images}
+                row |= {"classes": effective_classes(point.answers), "most": float(point.answers.max()) / point.images}
                 rows.append({**row, **({"error": point.wrong / point.images} if self._labelled else {})})
         most = {method: points[-1].answers.size for method, points in self._points.items()}
         about = {"batches a point": self._stride, "batches": self._batches}
         return Numbers(self.name, {"": rows}, {**about, "classes": next(iter(most.values()), 0)})
 
 
-def count_classes(answers: Floats) -> float:
+def effective_classes(answers: Floats) -> float:
     """Return the exponential of the answers' entropy: n where n classes are answered equally often."""
     shares = answers[answers > 0] / answers.sum()
     return float(np.exp(-(shares * np.log(shares)).sum()))

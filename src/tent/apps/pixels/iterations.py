@@ -18,7 +18,7 @@ from tent.plotting import pyplot, save
 if TYPE_CHECKING:
     from tent.apps.pixels.pixel_run import PixelRun
 
-ITERATIONS = (1, 5, 10)
+DRAWN_ITERATIONS = (1, 5, 10)
 
 
 def draw_iterations(run: "PixelRun", path: Path, images: int) -> None:
@@ -47,13 +47,13 @@ def draw_iterations(run: "PixelRun", path: Path, images: int) -> None:
     save(figure, path)
 
 
-def iterate(adapted: Adapted, batch: Batch, most: int = ITERATIONS[-1]) -> dict[int, torch.Tensor]:
+def iterate(adapted: Adapted, batch: Batch, most: int = DRAWN_ITERATIONS[-1]) -> dict[int, torch.Tensor]:
     """Return the logits of one image after each number of iterations, from the source on."""
     adapted.reset()
     found = {}
     for number in range(1, most + 1):
         logits = answer(adapted, batch)
-        if number in ITERATIONS:
+        if number in DRAWN_ITERATIONS:
             found[number] = logits
     adapted.reset()
     return found
@@ -81,4 +81,4 @@ def _one(batch: Batch, i: int) -> Batch:
 
 def _titles(run: "PixelRun") -> list[str]:
     name = type(run.job.method).__name__
-    return [f"{name}, iteration {number}" for number in ITERATIONS]
+    return [f"{name}, iteration {number}" for number in DRAWN_ITERATIONS]

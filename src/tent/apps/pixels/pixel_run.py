@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from tent.apps.adapt_run import Run, answer
-from tent.apps.out_folder import ITERATIONS, LABEL_MAPS, OVERLAYS, OutFolder
+from tent.apps.out_folder import ITERATIONS_FILE, LABEL_MAPS, OVERLAYS, OutFolder
 from tent.apps.pixels.iterations import draw_iterations
 from tent.apps.pixels.pixel_record import PixelRecord, at_size, map_name
 from tent.data.preprocess import pillow_image
@@ -114,7 +114,7 @@ class PixelRun(Run):
         wanted = min(self.job.panels, self.stream.total)
         if wanted and has_matplotlib() and not self.adapted.method.needs:
             try:
-                draw_iterations(self, folder.path / ITERATIONS, wanted)
+                draw_iterations(self, folder.path / ITERATIONS_FILE, wanted)
             except ValueError as error:  # some models have a norm that one image is too little for
                 self.notices.add(f"no picture of single images is drawn: {error}")
         return super().write(folder)

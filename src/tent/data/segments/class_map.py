@@ -106,15 +106,15 @@ CAMVID_NAMES = dict(
 )
 CAMVID = ClassMap.of(CAMVID_NAMES, known=(11,))
 
-SEVEN = ("road", "sidewalk", "building", "pole", "sign", "vegetation", "car")  # that these sets share
+SHARED_CLASSES = ("road", "sidewalk", "building", "pole", "sign", "vegetation", "car")  # that these sets share
 _SHARED = {
-    **{name: name for name in SEVEN},
+    **{name: name for name in SHARED_CLASSES},
     **{"road line": "road", "wall": "building", "fence": "building", "traffic sign": "sign"},
     **{"pavement": "sidewalk", "tree": "vegetation"},
 }
 
 
-def share(own: ClassMap) -> ClassMap:
+def to_shared_classes(own: ClassMap) -> ClassMap:
     """Return a set's ids as the seven classes that all of them have; the others are not counted."""
     ids = {id_: _SHARED[own.names[place]] for id_, place in own.classes.items() if own.names[place] in _SHARED}
-    return ClassMap.of(ids, SEVEN, (own.ignored | set(own.classes)) - set(ids))
+    return ClassMap.of(ids, SHARED_CLASSES, (own.ignored | set(own.classes)) - set(ids))

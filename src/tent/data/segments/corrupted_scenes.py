@@ -40,7 +40,7 @@ def make_scenes(
     total, made = len(jobs) * len(images), []
     for number, (type_, severity) in enumerate(jobs):
         out = folder / type_ / str(severity)
-        _claim(out, {"seed": seed, "frost": frost if type_ == "frost" else None})
+        _check_settings(out, {"seed": seed, "frost": frost if type_ == "frost" else None})
         missing = [i for i, file in enumerate(images.files) if not (out / file).is_file()]
 
         def work(i: int, job: tuple[str, int] = (type_, severity), out: Path = out) -> None:
@@ -76,13 +76,13 @@ def corrupted_format(ids: ClassMap) -> Format:
     def open_(known: Set, folder: Path, split: str, corruption: str | None = None, severity: int = 5) -> Images:
         return open_corrupted(known, folder, split, ids=ids, corruption=corruption, severity=severity)
 
-    def there(folder: Path) -> list[str]:
+    def list_corruptions(folder: Path) -> list[str]:
         return [f"{path.name} (made)" for path in sorted(folder.glob("*")) if path.is_dir()]
 
-    return Format(open_, there, ("corruption", "severity"))
+    return Format(open_, list_corruptions, ("corruption", "severity"))
 
 
-def _claim(out: Path, how: Mapping[str, int | str | None]) -> None:
+def _check_settings(out: Path, how: Mapping[str, int | str | None]) -> None:
     """Note how a folder's images are made, or refuse those that were made otherwise."""
     out.mkdir(parents=True, exist_ok=True)
     card = out / CARD

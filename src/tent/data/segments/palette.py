@@ -35,7 +35,6 @@ NAMED = {
     "motorcycle": (0, 0, 230),
     "bicycle": (119, 11, 32),
 }
-BLACK = (0, 0, 0)  # of what is not counted
 
 
 def palette(names: Sequence[str]) -> NDArray[np.uint8]:

@@ -79,10 +79,10 @@ def scene_format(
 ) -> Format:
     """Return the format of a set: how its pairs are found, what its ids mean, and the folder that shows each split."""
 
-    def there(folder: Path) -> list[str]:
+    def list_pieces(folder: Path) -> list[str]:
         return [split for split, inside in splits if (folder / inside).exists()]
 
-    return Format(partial(open_maps, pairs=pairs, ids=ids, rows=rows), there)
+    return Format(partial(open_maps, pairs=pairs, ids=ids, rows=rows), list_pieces)
 
 
 def _list(folder: Path, hint: str) -> list[str]:

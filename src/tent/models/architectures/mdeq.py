@@ -14,7 +14,7 @@ from tent.models.architectures.mdeq_cell import GROUPS, Block, Cell, Maps
 HEAD_EXPANSION = 4
 
 
-class Increase(nn.Module):
+class HeadBottleneck(nn.Module):
     """The head's bottleneck, which gives a resolution more channels."""
 
     def __init__(self, channels: int, middle: int) -> None:
@@ -24,12 +24,12 @@ class Increase(nn.Module):
         self.conv2, self.norm2 = nn.Conv2d(middle, middle, 3, 1, 1, bias=False), plain(middle)
         self.conv3, self.norm3 = nn.Conv2d(middle, out, 1, bias=False), plain(out)
         same = channels == out
-        self.past = nn.Identity() if same else nn.Sequential(conv1x1(channels, out), nn.BatchNorm2d(out))
+        self.shortcut = nn.Identity() if same else nn.Sequential(conv1x1(channels, out), nn.BatchNorm2d(out))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return four times `middle` channels."""
         y = F.relu(self.norm2(self.conv2(F.relu(self.norm1(self.conv1(x))))))
-        return F.relu(self.norm3(self.conv3(y)) + self.past(x))
+        return F.relu(self.norm3(self.conv3(y)) + self.shortcut(x))
 
 
 class MDEQ(nn.Module):
@@ -62,12 +62,14 @@ class MDEQ(nn.Module):
             )
         first, wide = channels[0], [HEAD_EXPANSION * own for own in head]
         self.forward_solver, self.backward_solver = forward_solver, backward_solver
-        self.stem = nn.Sequential(*_norm_relu(conv3x3(in_channels, first)), *_norm_relu(conv3x3(first, first)))
-        self.inject = nn.Sequential(*_norm_relu(conv1x1(first, first))) if len(channels) > 2 else nn.Identity()
+        self.stem = nn.Sequential(
+            *_conv_norm_relu(conv3x3(in_channels, first)), *_conv_norm_relu(conv3x3(first, first))
+        )
+        self.inject = nn.Sequential(*_conv_norm_relu(conv1x1(first, first))) if len(channels) > 2 else nn.Identity()
         self.cell = Cell(channels, dropout)
-        self.increase = nn.ModuleList(Increase(own, middle) for own, middle in zip(channels, head, strict=True))
-        self.down = nn.ModuleList(nn.Sequential(*_norm_relu(nn.Conv2d(a, b, 3, 2, 1))) for a, b in pairwise(wide))
-        self.last = nn.Sequential(*_norm_relu(nn.Conv2d(wide[-1], last, 1)))
+        self.increase = nn.ModuleList(HeadBottleneck(own, middle) for own, middle in zip(channels, head, strict=True))
+        self.down = nn.ModuleList(nn.Sequential(*_conv_norm_relu(nn.Conv2d(a, b, 3, 2, 1))) for a, b in pairwise(wide))
+        self.last = nn.Sequential(*_conv_norm_relu(nn.Conv2d(wide[-1], last, 1)))
         self.fc = nn.Linear(last, classes)
         self.channels = tuple(channels)
 
@@ -134,7 +136,7 @@ def conv3x3(channels: int, out_channels: int) -> nn.Conv2d:
     return nn.Conv2d(channels, out_channels, 3, 1, 1, bias=False)
 
 
-def _norm_relu(conv: nn.Conv2d) -> tuple[nn.Module, ...]:
+def _conv_norm_relu(conv: nn.Conv2d) -> tuple[nn.Module, ...]:
     return conv, nn.BatchNorm2d(conv.out_channels), nn.ReLU()
 
 

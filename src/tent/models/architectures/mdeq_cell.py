@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 EXPANSION, GROUPS = 5, 8
 # Drawn at random, the function has no equilibrium that a solver would find. It begins where it has one: what the image
-# injects is loud beside the state, and what lower resolutions say is soft.
-LOUD, SOFT = 4.0, 0.05
+# injects is large beside the state, and what lower resolutions add is small.
+INJECTION_SCALE, LOW_RESOLUTION_SCALE = 4.0, 0.05
 Maps = list[Tensor]  # one a resolution, each half as large as the one before
 
 
@@ -35,7 +35,7 @@ class Block(nn.Module):
         super().__init__()
         inner = EXPANSION * channels
         self.conv1, self.norm1 = NormalisedConv(channels, inner, 3), group_norm(inner)
-        self.conv2, self.norm2 = NormalisedConv(inner, channels, 3, start=0.1), group_norm(channels, LOUD)
+        self.conv2, self.norm2 = NormalisedConv(inner, channels, 3, start=0.1), group_norm(channels, INJECTION_SCALE)
         self.norm3, self.dropout = group_norm(channels, scale), dropout
 
     def forward(self, z: Tensor, injected: Tensor | None, mask: Tensor | None) -> Tensor:
@@ -89,7 +89,7 @@ class Cell(nn.Module):
 
     def __init__(self, channels: Sequence[int], dropout: float) -> None:
         super().__init__()
-        self.blocks = nn.ModuleList(Block(own, dropout, loudness(level)) for level, own in enumerate(channels))
+        self.blocks = nn.ModuleList(Block(own, dropout, initial_scale(level)) for level, own in enumerate(channels))
         self.fuse = nn.ModuleList(Fuse(channels, to) for to in range(len(channels)))
 
     def forward(self, z: Maps, injected: Tensor, masks: Sequence[Tensor | None]) -> Maps:
@@ -111,9 +111,9 @@ def bridge(channels: Sequence[int], source: int, to: int) -> nn.Module:
     if source == to:
         return nn.Identity()
     kind = Down if source < to else Up
-    return kind(channels[source], channels[to], abs(source - to), loudness(source))
+    return kind(channels[source], channels[to], abs(source - to), initial_scale(source))
 
 
-def loudness(level: int) -> float:
-    """Return the scale at which an untrained resolution speaks."""
-    return SOFT if level else 1.0
+def initial_scale(level: int) -> float:
+    """Return the scale that a resolution has before training."""
+    return LOW_RESOLUTION_SCALE if level else 1.0

@@ -43,7 +43,7 @@ def norm(channels: int) -> nn.BatchNorm2d:
     return nn.BatchNorm2d(channels, momentum=MOMENTUM)
 
 
-def step(channels: int, out: int, side: int, stride: int = 1, relu: bool = True) -> nn.Sequential:
+def conv_norm_relu(channels: int, out: int, side: int, stride: int = 1, relu: bool = True) -> nn.Sequential:
     """Return a convolution, its norm, and a relu."""
     return nn.Sequential(convolution(channels, out, side, stride), norm(out), *([nn.ReLU()] if relu else []))
 
@@ -70,7 +70,7 @@ class Bottleneck(nn.Module):
         self.conv1, self.bn1 = convolution(channels, planes, 1), norm(planes)
         self.conv2, self.bn2 = convolution(planes, planes, 3), norm(planes)
         self.conv3, self.bn3 = convolution(planes, out, 1), norm(out)
-        self.downsample = None if channels == out else step(channels, out, 1, relu=False)
+        self.downsample = None if channels == out else conv_norm_relu(channels, out, 1, relu=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """Add to the input, or to its projection, what the convolutions make of it."""
@@ -85,7 +85,9 @@ class HRModule(nn.Module):
         super().__init__()
         self.branches = nn.ModuleList(nn.Sequential(*(BasicBlock(own) for _ in range(blocks))) for own in channels)
         places = range(len(channels))
-        self.fuse_layers = nn.ModuleList(nn.ModuleList(_bring(channels, j, i) for j in places) for i in places)
+        self.fuse_layers = nn.ModuleList(
+            nn.ModuleList(_branch_to_branch(channels, j, i) for j in places) for i in places
+        )
 
     def forward(self, branches: list[Tensor]) -> list[Tensor]:
         """Return the branches, each of its own size."""
@@ -155,20 +157,22 @@ class HRNet(nn.Module):
         return {**counts, **own}
 
 
-def _bring(channels: Sequence[int], here: int, there: int) -> nn.Module:
+def _branch_to_branch(channels: Sequence[int], source: int, target: int) -> nn.Module:
     """Return what brings one branch to another: 1x1 where it is coarser, and is resized then, else strided 3x3s."""
-    if here == there:
+    if source == target:
         return nn.Identity()
-    if here > there:
-        return step(channels[here], channels[there], 1, relu=False)
-    strides = [step(channels[here], channels[here], 3, 2) for _ in range(there - here - 1)]
-    return nn.Sequential(*strides, step(channels[here], channels[there], 3, 2, relu=False))
+    if source > target:
+        return conv_norm_relu(channels[source], channels[target], 1, relu=False)
+    strides = [conv_norm_relu(channels[source], channels[source], 3, 2) for _ in range(target - source - 1)]
+    return nn.Sequential(*strides, conv_norm_relu(channels[source], channels[target], 3, 2, relu=False))
 
 
 def _transition(before: Sequence[int], after: Sequence[int]) -> nn.ModuleList:
     """Return what makes the branches of a stage out of those before; the new one comes from the coarsest."""
-    kept = [nn.Identity() if old == new else step(old, new, 3) for old, new in zip(before, after, strict=False)]
-    return nn.ModuleList([*kept, nn.Sequential(step(before[-1], after[-1], 3, 2))])
+    kept = [
+        nn.Identity() if old == new else conv_norm_relu(old, new, 3) for old, new in zip(before, after, strict=False)
+    ]
+    return nn.ModuleList([*kept, nn.Sequential(conv_norm_relu(before[-1], after[-1], 3, 2))])
 
 
 def _stage(channels: Sequence[int], modules: int, blocks: int) -> nn.Sequential:
