@@ -74,6 +74,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(root, tmp_path, target, way, step
             "--size takes pixels such as 224, or 224x320 (height x width); got '0'",
         ),
         ("--model r26 --data cifar10 --size 4096", "size must be above 0 and below 1024, not 4096"),
+        ("--model san10-pair --width 0.3 --data cifar10", "width 0.3: a SAN's is a multiple of 0.25"),
         ("--model r26 --data cifar10 --device tpu", "no device 'tpu' here"),
         ("--model r26 --source cifar10 --method dann", "no way to train called 'dann'; there are source, rg, uda-ss"),
         ("--model r26 --source cifar10 --method rg", "rg learns from a target too: name one, such as --target mnist"),

@@ -3,8 +3,9 @@
 import hashlib
 import json
 import pickle
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,16 @@ from tent.models.cards import CARD, CHECKPOINT, WEIGHTS
 from tent.models.weight_files import BROKEN
 
 
-def lock_run(folder: Path) -> AbstractContextManager[None]:
-    """Keep a second process out of a folder."""
-    busy = f"{folder}: another training is under way in it; wait for its end"
-    return lock(folder / ".lock", busy, [folder / name for name in (CHECKPOINT, WEIGHTS, CARD)])
+@contextmanager
+def lock_run(folder: Path) -> Iterator[None]:
+    """Keep a second process out of a folder; one that was made for a run that wrote nothing is taken away again."""
+    made, files = not folder.exists(), [folder / name for name in (CHECKPOINT, WEIGHTS, CARD)]
+    with lock(folder / ".lock", f"{folder}: another training is under way in it; wait for its end", files):
+        try:
+            yield
+        finally:
+            if made and [path.name for path in folder.iterdir()] == [".lock"]:
+                shutil.rmtree(folder)  # while it is held, so that nobody else's is removed
 
 
 def save_checkpoint(state: dict[str, Any], folder: Path) -> None:
