@@ -75,3 +75,15 @@ def test_images_of_many_sizes_become_one_array(tmp_path):
 def test_a_size_that_makes_no_sense_is_refused():
     with pytest.raises(ValueError, match="size"):
         ResizedImages(digits(), 0)
+
+
+def test_a_set_that_is_too_large_to_be_held_is_read_when_it_is_asked_for(monkeypatch):
+    held = ResizedImages(digits(), 16).fetch(np.array([3, 1]))
+    monkeypatch.setattr("tent.data.sets.resize.MOST", 5 * 16 * 16 * 3 - 1)
+    read, images = [], digits()
+    fetch = images.fetch
+    monkeypatch.setattr(images, "fetch", lambda indices, each: read.extend(indices) or fetch(indices, each))
+    resized = ResizedImages(images, 16)
+    assert np.array_equal(resized.fetch(np.array([3, 1])), held)
+    assert read == [3, 1]
+    assert [image.shape for image in resized.fetch(np.array([0]), lambda image: image[:3])] == [(3, 16, 3)]

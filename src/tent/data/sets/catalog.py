@@ -4,6 +4,7 @@ from tent.data.fetch import array_layouts, folder_layouts
 from tent.data.segments.scene_sets import SCENES
 from tent.data.sets import formats
 from tent.data.sets import published_files as files
+from tent.data.sets.pacs import PACS
 from tent.data.sets.published import Set
 
 TEN = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -134,6 +135,7 @@ SETS = {
             class_names=TWELVE,
             published_as=("VisDA-C", "visda"),
         ),
+        *PACS,
         *SCENES,
     )
 }

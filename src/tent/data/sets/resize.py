@@ -1,4 +1,4 @@
-"""A set at another size: every image resized once, then held in memory as one array of bytes."""
+"""A set at another size: every image resized once, then held in memory as one array of bytes, unless that is large."""
 
 import hashlib
 from functools import cached_property
@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 from tent.data.preprocess import Preprocess
 from tent.data.sets.images import Each, Images, Pixels
 
-CHUNK = 4096  # images read together
+CHUNK = 256  # images read together
+MOST = 2**30  # bytes that are held; images of a larger set are read and resized whenever they are fetched
 
 
 class ResizedImages(Images):
     """A set whose images are all `size` pixels high and wide, in colour, exactly as `Preprocess` makes them.
 
-    The whole set is resized when its first image is fetched: for small images that are gone through many times.
+    The whole set is resized when its first image is fetched, for images that are gone through many times; a set that
+    would take more than `MOST` bytes is not held.
     """
 
     def __init__(self, images: Images, size: int) -> None:
@@ -33,7 +35,7 @@ class ResizedImages(Images):
 
     def fetch(self, indices: NDArray[np.int64], each: Each | None = None) -> Pixels | list[Pixels]:
         """Return a copy of these images."""
-        rows: Pixels = self._pixels[indices]
+        rows = self._pixels[indices] if self._is_held else np.stack(self._images.fetch(indices, self._to.shape))
         return rows if each is None else [each(row) for row in rows]
 
     def where(self, index: int) -> str:
@@ -44,6 +46,10 @@ class ResizedImages(Images):
     def sha256(self) -> str:
         """The hash of the set that was resized, and of the size."""
         return hashlib.sha256(f"{self._images.sha256} {self._size}".encode()).hexdigest()
+
+    @property
+    def _is_held(self) -> bool:
+        return len(self) * self._size**2 * 3 <= MOST
 
     @cached_property
     def _pixels(self) -> Pixels:
