@@ -1,25 +1,39 @@
 """`tent train`: a model from a labelled set, plainly or by a baseline that alters training."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tent.cli.choices import parse_size
+from tent.data.sets.catalog import get_set
 from tent.environment import choose_device
-from tent.models import NETWORKS, SCALED, SEGMENTERS, name_width
-from tent.models.cards import training_folder
+from tent.models import NETWORKS, SCALED, SEGMENTERS, is_library_network, name_width
+from tent.models.architectures.new_classifier import own_side
+from tent.models.cards import training_folder, tuned_name
 from tent.train import Recipe, train
 from tent.train.baseline import BASELINES, choose_network, make_objective, model_name
 from tent.train.recipe import SCHEDULES, best_precision, may_flip
 
 TASKS = ("classification", "segmentation")
 CROP, SCALES = "192x288", "0.5,1.25"  # of segmentation: about what one core learns from in an hour
+TUNING = {"epochs": 10, "batch": 32, "lr": 0.01, "crop": 16}  # of a library's network: it has learnt, on large images
 CARD = "Train nothing: add to the card of the training in this folder its errors on the held-out corruptions, under BN."
 
 
+def show_defaults(name: str) -> str:
+    """Return a choice's default for our networks, and that for a library's."""
+    return f"{getattr(Recipe, name)}; {TUNING[name]} for a library's network"
+
+
 def command(
-    model: Annotated[str, typer.Option(help=f"Network: {' or '.join(NETWORKS)}.", show_default="none")] = "",
+    model: Annotated[
+        str,
+        typer.Option(
+            help=f"Network: {' or '.join(NETWORKS)}; or a library's, such as timm:NAME, whose last layer is then new.",
+            show_default="none",
+        ),
+    ] = "",
     width: Annotated[
         float,
         typer.Option(help=f"Times the channels of {', '.join(SCALED)}; the same as a name such as mdeq-w0.5."),
@@ -34,7 +48,8 @@ def command(
         Path | None,
         typer.Option(
             help="Folder for weights and card; a run that was killed there continues.",
-            show_default="models/METHOD-SOURCE[-TARGET] in the data folder; none for method source",
+            show_default="models/METHOD-SOURCE[-TARGET] in the data folder, models/LIBRARY-NAME-SOURCE for a library's "
+            "network; none else",
         ),
     ] = None,
     method: Annotated[str, typer.Option(help=f"What is minimised: {', '.join(BASELINES)}.")] = "source",
@@ -49,7 +64,7 @@ def command(
         str | None,
         typer.Option(
             help="Side that every image is resized to; for segmentation HEIGHTxWIDTH of a random crop.",
-            show_default="as stored; 192x288",
+            show_default="as stored; 192x288; that which a library's network was made for",
         ),
     ] = None,
     scales: Annotated[
@@ -62,16 +77,25 @@ def command(
     task: Annotated[
         str, typer.Option(help=f"{' or '.join(TASKS)}; what the network is for.", show_default="the network's")
     ] = "",
-    epochs: Annotated[int, typer.Option(help="Passes over the training set.")] = Recipe.epochs,
+    epochs: Annotated[
+        int | None,
+        typer.Option(help="Passes over the training set.", show_default=show_defaults("epochs")),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the first weights, the order, crops and flips.")] = Recipe.seed,
-    batch: Annotated[int, typer.Option(help="Images a step.")] = Recipe.batch,
-    lr: Annotated[float, typer.Option(help="Peak learning rate.")] = Recipe.lr,
+    batch: Annotated[int | None, typer.Option(help="Images a step.", show_default=show_defaults("batch"))] = None,
+    lr: Annotated[float | None, typer.Option(help="Peak learning rate.", show_default=show_defaults("lr"))] = None,
     momentum: Annotated[float, typer.Option(help="Nesterov momentum.")] = Recipe.momentum,
     weight_decay: Annotated[float, typer.Option(help="Of weights; norms and biases have none.")] = Recipe.weight_decay,
     schedule: Annotated[str, typer.Option(help=f"{' or '.join(SCHEDULES)}.")] = Recipe.schedule,
     rise: Annotated[float, typer.Option(help="Share of one-cycle that is spent on the way up.")] = Recipe.rise,
     hold: Annotated[float, typer.Option(help="Share of one-cycle that is spent at the peak.")] = Recipe.hold,
-    crop: Annotated[int, typer.Option(help="Pixels of padding around a random crop; 0 for none.")] = Recipe.crop,
+    crop: Annotated[
+        int | None,
+        typer.Option(
+            help="Pixels of padding around a random crop; 0 for none.",
+            show_default=show_defaults("crop"),
+        ),
+    ] = None,
     flip: Annotated[bool | None, typer.Option(help="Random flips.", show_default="on, but off for digits")] = None,
     precision: Annotated[
         str | None, typer.Option(help="bfloat16 or float32.", show_default="what is fast here")
@@ -79,7 +103,10 @@ def command(
     device: Annotated[str | None, typer.Option(help="cpu or cuda.", show_default="cuda where there is one")] = None,
     start: Annotated[
         str | None,
-        typer.Option(help="Weights to start from: a file, or a shipped model's name.", show_default="random ones"),
+        typer.Option(
+            help="Weights to start from: a file, a shipped model's name, or random.",
+            show_default="random; a library's own",
+        ),
     ] = None,
     every: Annotated[float, typer.Option(help="Seconds between checkpoints inside an epoch.")] = 60.0,
     card_of: Annotated[Path | None, typer.Option("--card", help=CARD, show_default="none")] = None,
@@ -93,24 +120,24 @@ def command(
     model = model if width == 1 else name_width(model, width)
     place, objective, pixels = choose_device(device), make_objective(method), model in SEGMENTERS
     check_task(task, model, method)
+    tuned = is_library_network(model)
+    given = {"epochs": epochs, "batch": batch, "lr": lr, "crop": 0 if pixels else crop}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     recipe = Recipe(
         model=choose_network(method, model),
         data=data,
-        epochs=epochs,
         seed=seed,
-        batch=batch,
-        lr=lr,
         momentum=momentum,
         weight_decay=weight_decay,
         schedule=schedule,
         rise=rise,
         hold=hold,
-        crop=0 if pixels else crop,
         flip=may_flip(data) if flip is None else flip,
         precision=precision or best_precision(place),
-        size=parse_size("--size", size or (CROP if pixels else None)),
+        size=parse_size("--size", size or (CROP if pixels else None)) or (own_side(model) if tuned else None),
         scales=parse_scales(scales or (SCALES if pixels else None)),
         target=target,
+        **{**(TUNING if tuned else {}), **chosen},
     )
     folder = out or default_folder(method, recipe)
     own = None if pixels else objective
@@ -134,6 +161,8 @@ def check_task(task: str, model: str, method: str) -> None:
         raise ValueError(f"{model} is a network for {own}, not for {task}; choose from {', '.join(fitting)}")
     if own == "segmentation" and method != "source":
         raise ValueError(f"--method {method}: segmentation is trained by source alone")
+    if is_library_network(model) and method != "source":
+        raise ValueError(f"--method {method}: a library's network is trained by source alone; {method} takes r26")
 
 
 def parse_scales(text: str | None) -> tuple[float, float] | None:
@@ -154,7 +183,9 @@ def print_held_out(folder: Path) -> None:
 
 
 def default_folder(method: str, recipe: Recipe) -> Path:
-    """Return the folder of a baseline's model, where none is named: among the models in the data folder."""
-    if method == "source":
-        raise ValueError("no folder for the weights; name one with --out FOLDER")
-    return training_folder(model_name(method, recipe.data, recipe.target, recipe.model))
+    """Return the folder of a model, where none is named and its name says all: among those in the data folder."""
+    if method != "source":
+        return training_folder(model_name(method, recipe.data, recipe.target, recipe.model))
+    if is_library_network(recipe.model) and "/" not in recipe.model and ":" not in recipe.data:
+        return training_folder(tuned_name(recipe.model, get_set(recipe.data).name))
+    raise ValueError("no folder for the weights; name one with --out FOLDER")

@@ -8,6 +8,7 @@ from torch import nn
 
 from tent.models.architectures.layer_norm_nets import convnext_cifar, vit_cifar
 from tent.models.architectures.mdeq import MDEQ, mdeq, mdeq_tiny
+from tent.models.architectures.new_classifier import build_classifier, is_library_network
 from tent.models.architectures.san import SAN, san, san_cifar
 from tent.models.densenet import DenseNet
 from tent.models.resnet import Norm, ResNet, group_norm, r26
@@ -27,6 +28,7 @@ __all__ = [
     "RotationResNet",
     "find_network",
     "group_norm",
+    "is_library_network",
     "mdeq",
     "mdeq_tiny",
     "name_width",
@@ -57,12 +59,17 @@ _WIDTH = re.compile(r"(.+)-w(\d+(?:\.\d+)?)")
 
 
 def find_network(name: str) -> Callable[..., nn.Module]:
-    """Return what builds the network of a name, such as r26, or san10-pair-w0.25 for one at a quarter of its width."""
+    """Return what builds the network of a name.
+
+    That is one such as r26, san10-pair-w0.25 for one at a quarter of its width, or a library's, such as timm:resnet50.
+    """
     if name in NETWORKS:
         return NETWORKS[name]
+    if is_library_network(name):
+        return partial(build_classifier, name)
     scaled = _WIDTH.fullmatch(name)
     if scaled is None or scaled[1] not in SCALED:
-        raise ValueError(f"no network {name!r}; there are {', '.join(NETWORKS)}")
+        raise ValueError(f"no network {name!r}; there are {', '.join(NETWORKS)}, and a library's, as timm:NAME")
     return partial(SCALED[scaled[1]], width=float(scaled[2]))
 
 

@@ -11,6 +11,7 @@ from tent.data.preprocess import Preprocess
 from tent.data.sets.catalog import SETS
 from tent.models import find_network
 from tent.models.entry import Entry
+from tent.models.libraries import LIBRARIES
 from tent.models.weight_files import load_weights
 
 WEIGHTS, CARD, CHECKPOINT = "model.safetensors", "card.json", "checkpoint.pt"  # as a training names them
@@ -62,13 +63,27 @@ def split_own(name: str) -> tuple[str, str] | None:
     return None
 
 
+def tuned_name(network: str, source: str) -> str:
+    """Return what a library's network that was tuned on a set is called: timm:resnet50 on visda-c, say."""
+    return f"{network.replace(':', '-')}-{source}"
+
+
+def split_tuned(name: str) -> tuple[str, str] | None:
+    """Return network and set of such a name; None of other names."""
+    for kind in (each for each in LIBRARIES if name.startswith(f"{each}-")):
+        own = name.removeprefix(f"{kind}-")
+        for source in (each for each in SETS if own.endswith(f"-{each}")):
+            return f"{kind}:{own.removesuffix(f'-{source}')}", source
+    return None
+
+
 def is_network(name: str) -> bool:
-    """Tell whether a network is called so."""
+    """Tell whether one of our networks is called so."""
     try:
         find_network(name)
     except ValueError:
         return False
-    return True
+    return ":" not in name  # a library's model may be called like one of ours for a set: hf:someone/r26-cifar10
 
 
 def is_trained(where: str) -> bool:
@@ -110,6 +125,8 @@ def train_command(name: str) -> str:
     """Return how to train `METHOD-SOURCE-TARGET`, as in `rg-svhn-mnist`, `ttt-SOURCE`, or `NETWORK-SOURCE`."""
     if own := split_own(name):
         return f"tent train --model {own[0]} --source {own[1]} --out {training_folder(name)}"
+    if own := split_tuned(name):
+        return f"tent train --model {own[0]} --source {own[1]}"
     method = next((each for each in METHODS if name.startswith(f"{each}-")), "")
     source, rest = _split_set(name.removeprefix(f"{method}-"))
     target, more = _split_set(rest)

@@ -12,7 +12,8 @@ from tent.data.order import Stored
 from tent.data.preprocess import IMAGENET
 from tent.environment import hardware, versions
 from tent.evaluate import evaluate
-from tent.models import find_network
+from tent.models import find_network, is_library_network
+from tent.models.architectures.new_classifier import load_library_network
 from tent.models.cards import CHECKPOINT
 from tent.tasks import Classification
 from tent.train.domains import Domains, normalisation, open_domains
@@ -42,23 +43,23 @@ def train(
 
     Args:
         start: weights to start from: a file, such as that of an earlier training, whose card is then kept, or the
-            name of a shipped model.
+            name of a shipped model; a library's network starts from the library's own unless this is "random".
         root: the folder of data sets; TENT_DATA's by default.
         every: seconds between checkpoints inside an epoch.
     """
     pixels = recipe.task == "segmentation"
     objective = objective or (PixelCrossEntropy() if pixels else CrossEntropy())
     find_network(recipe.model)  # a name that is none is said before anything is read
-    domains, begin = open_domains(recipe, objective, root), None if start is None else Start.find(start)
+    domains, begin = open_domains(recipe, objective, root), Start.find(start, recipe.model)
     recipe = replace(recipe, target=recipe.target and Target.parse(recipe.target).word)
-    recipe = recipe if begin is None else replace(recipe, start=begin.sha256)
+    recipe = recipe if begin is None else replace(recipe, start=begin.recipe_word)
     head = describe_run(recipe, objective, domains, begin)
     with lock_run(out):
         finished, left = read_run(out)
         check_same_run(head, finished or left or head, out)
         if finished is None:
             seen = domains.resize(recipe.side)
-            preprocess = IMAGENET if pixels else normalisation(seen.source, recipe.side)
+            preprocess = choose_preprocess(recipe, seen.source)
             model, place = build_network(recipe, seen.source, begin), device or torch.device("cpu")
             kind = PixelTraining if pixels else Training
             training = kind(model, seen.source, preprocess, recipe, objective, place, seen.target)
@@ -68,6 +69,17 @@ def train(
             finished = save_model(training.model.state_dict(), make_card(training, domains, head), out)
         (out / CHECKPOINT).unlink(missing_ok=True)
     return finished
+
+
+def choose_preprocess(recipe: Recipe, data: Images) -> Preprocess:
+    """Return the mean and deviation that a network sees images by: a library's own, or those of the training set."""
+    if recipe.task == "segmentation":
+        return IMAGENET
+    if is_library_network(recipe.model):
+        own = load_library_network(recipe.model, pretrained=False).preprocess
+        if own.mean is not None:
+            return Preprocess(recipe.side and (recipe.side, recipe.side), None, own.mean, own.std)
+    return normalisation(data, recipe.side)
 
 
 def describe_run(recipe: Recipe, objective: Objective, domains: Domains, start: Start | None) -> dict[str, Any]:
@@ -152,7 +164,7 @@ def measure_test(training: Training, test: Images) -> dict[str, Any]:
     """Return what the model comes to on the test split: its error, or its scores over pixels."""
     if isinstance(training, PixelTraining):
         return training.measure(test)
-    return {"test_error": clean_error(training.model, test, training.preprocess)}
+    return {"test_error": clean_error(training.model, test, training.preprocess, training.recipe.batch)}
 
 
 def target_error(training: Training, domains: Domains) -> dict[str, Any]:
@@ -160,10 +172,15 @@ def target_error(training: Training, domains: Domains) -> dict[str, Any]:
     test = domains.target_test
     if test is None:
         return {}
-    error = clean_error(training.model, test, training.preprocess)
+    error = clean_error(training.model, test, training.preprocess, training.recipe.batch)
     return {"target_test_set": test.name, "target_test_images": len(test), "target_error": error}
 
 
-def clean_error(model: nn.Module, data: Images, preprocess: Preprocess) -> float:
-    """Return the share of a set that the model, in eval mode and unadapted, gets wrong."""
-    return evaluate(model, Stream(data, 500, Stored(), preprocess), Classification()).metrics["error"]
+def clean_error(model: nn.Module, data: Images, preprocess: Preprocess, batch: int = 128) -> float:
+    """Return the share of a set that the model, in eval mode and unadapted, gets wrong.
+
+    Args:
+        batch: of a step of training; answers alone to four times as many images take less memory than that did.
+    """
+    stream = Stream(data, min(500, 4 * batch), Stored(), preprocess)
+    return evaluate(model, stream, Classification()).metrics["error"]

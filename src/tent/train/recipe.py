@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from tent.data.sets.catalog import DIGITS, find_set
-from tent.models import SEGMENTERS
+from tent.models import SEGMENTERS, is_library_network
 
 Schedule = Callable[[int, int, float, float], float]
 
@@ -36,7 +36,7 @@ class Recipe:
     crop: int = 4  # pixels of padding around a random crop; 0 for none
     flip: bool = True
     precision: str = "bfloat16"
-    start: str = ""  # sha-256 of the weights that the run starts from; random ones without
+    start: str = ""  # sha-256 of the weights that the run starts from, after the name of a library's; random without
     # side that every image is resized to before anything else; of segmentation, height and width of a random crop
     size: int | tuple[int, int] | None = None  # None: as stored
     scales: tuple[float, float] | None = None  # between which segmentation resizes an image before it is cropped
@@ -96,7 +96,7 @@ class Recipe:
 
     def command(self, method: str = "source") -> str:
         """Return the command line that runs this recipe."""
-        special = ("--flip" if self.flip else "--no-flip") + (" --start FILE" if self.start else "")
+        special = ("--flip" if self.flip else "--no-flip") + self._start_option()
         options = {
             name.replace("_", "-"): value for name, value in self.to_dict().items() if name not in ("flip", "start")
         }
@@ -106,6 +106,14 @@ class Recipe:
         if method != "source":
             options = {"method": method, "source": options.pop("data"), **options}
         return f"tent train {' '.join(f'--{name} {value}' for name, value in options.items())} {special} --out FOLDER"
+
+    def _start_option(self) -> str:
+        if is_library_network(self.model):
+            if not self.start:
+                return " --start random"
+            if self.start.startswith(f"{self.model} "):
+                return ""  # its own weights
+        return " --start FILE" if self.start else ""
 
 
 def may_flip(data: str) -> bool:

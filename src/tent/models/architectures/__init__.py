@@ -1,1 +1,1 @@
-"""Networks that are no residual ones: self-attention, equilibria, and small forms of those with layer norm."""
+"""Networks that are no residual ones of ours: self-attention, equilibria, layer norm, and those of other libraries."""

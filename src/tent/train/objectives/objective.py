@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tent.data.segments.class_map import IGNORE
+from tent.engine.structures import find_logits
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,9 @@ class CrossEntropy(Objective):
 
     def forward(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Mean cross-entropy of the model's answers to the labels."""
-        logits = model(batch.inputs).float()
+        logits = find_logits(model(batch.inputs), ((batch.inputs,), {})).float()
+        if logits.dim() != 2:
+            raise ValueError(f"the network answers with {tuple(logits.shape)}, not with one class an image")
         return F.cross_entropy(logits, batch.labels), logits
 
 
