@@ -22,7 +22,8 @@ from tent.bench.execute.run_case import failure, run_case
 from tent.bench.store import Store
 from tent.bench.suites import SUITES, by_name
 from tent.cli.bench_view import LiveTable
-from tent.data.corruptions import BENCHMARK, CORRUPTIONS
+from tent.data.corruptions import BENCHMARK, CORRUPTIONS, HELD_OUT
+from tent.data.sets.pacs import PACS
 from tent.models import zoo
 
 ALL = 15 * 8 + 4 * 6  # the table of one model, and what PL's threshold is chosen on
@@ -161,7 +162,7 @@ def test_imagenet_c_in_its_published_layout(folder: Path) -> None:
     model = ("--model", "timm:resnet10t", "--weights", "w.safetensors")
     ran = tent(folder, "bench", "imagenet-c", *model)
     assert ran.returncode == 1
-    assert "4 of 60 cases done (0 before), 56 failed" in ran.stdout
+    assert "4 of 99 cases done (0 before), 95 failed" in ran.stdout
     done = [result for result in Store(folder / "results").all() if result.error is None]
     assert {result.case.data[0].corruption for result in done} == {"fog"}
     tent_ = next(result for result in done if result.case.method == "tent" and result.case.when == "online")
@@ -174,12 +175,12 @@ def test_imagenet_c_in_its_published_layout(folder: Path) -> None:
 def test_imagenet_c_with_all_its_types(folder: Path) -> None:
     shared = folder / "shared"
     tree(shared, 1000, 6)
-    for type_ in BENCHMARK:
+    for type_ in (*BENCHMARK, *HELD_OUT):
         (folder / "data" / "imagenet-c" / type_).mkdir(parents=True)
         (folder / "data" / "imagenet-c" / type_ / "5").symlink_to(shared)
     ran = tent(folder, "bench", "imagenet-c", "--model", "nets.py:thousand", "--limit", "4")
     assert ran.returncode == 0, ran.stderr
-    assert "60 of 60 cases done" in ran.stdout
+    assert "99 of 99 cases done" in ran.stdout
 
 
 def visda(folder: Path) -> None:
@@ -196,8 +197,38 @@ def test_visda_c_in_its_published_layout(folder: Path) -> None:
     visda(folder / "data" / "visda-c" / "validation")
     ran = tent(folder, "bench", "visda-c", "--model", "nets.py:twelve")
     assert ran.returncode == 0, ran.stderr
-    assert "4 of 4 cases done" in ran.stdout
+    assert "6 of 6 cases done" in ran.stdout
     assert {result.images for result in Store(folder / "results").all()} == {12}
+
+
+def test_visda_c_without_a_model_of_its_classes_says_how_one_is_trained(folder: Path) -> None:
+    visda(folder / "data" / "visda-c" / "validation")
+    ran = tent(folder, "bench", "visda-c")
+    assert ran.returncode == 2
+    assert "make it with: tent train --model timm:resnet50 --source visda-c" in ran.stderr
+    assert len(ran.stderr.strip().splitlines()) == 1
+
+
+def test_pacs_on_every_domain(folder: Path) -> None:
+    generator = np.random.default_rng(0)
+    for known in PACS:
+        for number, name in enumerate((known.class_names or ()) * 10):
+            path = folder / "data" / known.folder / name / f"{number}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(generator.integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(path)
+    ran = tent(folder, "bench", "pacs", "--model", "nets.py:seven")
+    assert ran.returncode == 0, ran.stderr
+    assert "40 of 40 cases done" in ran.stdout
+    results = Store(folder / "results").all()
+    assert {(result.case.data[0].name, result.images) for result in results} == {
+        *((f"pacs-{name}", 70) for name in ("art-painting", "cartoon", "sketch")),
+        ("pacs-photo", 7),
+    }
+    moved = {result.case.select: result.protocol["moves"] for result in results if result.case.method == "tent"}
+    assert moved == {
+        None: "16 parameters in 2 tensors",
+        "feature_layers": "240 parameters in 4 tensors",  # a convolution of 8·3·9 + 8, and its norm
+    }
 
 
 def test_a_model_of_other_classes_is_refused(folder: Path) -> None:

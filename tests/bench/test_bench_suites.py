@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tent.bench.case import Case
+from tent.bench.execute.build import find_select
 from tent.bench.frozen_json import Frozen
 from tent.bench.paper import published_value
 from tent.bench.read.query import group_by_case, open_results, stored_cases
@@ -13,6 +14,7 @@ from tent.bench.suite import Suite
 from tent.bench.suites import SUITES, by_name, other_networks
 from tent.bench.suites.cifar import FAMILIES, THRESHOLDS
 from tent.data.corruptions import BENCHMARK, HELD_OUT
+from tent.select import feature_layers
 
 TRAINED = {  # on some columns alone
     "cifar10-c": ("RG", "UDA-SS"),
@@ -272,12 +274,96 @@ def test_every_result_on_record_has_its_place_in_a_suite() -> None:
     assert len(found) == len(results) >= 517
 
 
-@pytest.mark.parametrize("name", ["imagenet-c", "imagenet-c-by-type", "visda-c"])
-def test_large_images_have_the_papers_settings(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("imagenet-c", "timm:resnet50"),
+        ("imagenet-c-by-type", "timm:resnet50"),
+        ("imagenet-val5k-c", "efficientnet-lite:0"),
+        ("imagenet-val5k-c-by-type", "efficientnet-lite:0"),
+        ("visda-c", "trained:timm-resnet50-visda-c"),
+    ],
+)
+def test_photographs_have_the_papers_settings(name: str, model: str) -> None:
     suite = by_name(name)
-    for case in cases(suite, "Tent") + cases(suite, "Tent offline"):
-        assert (case.model, case.optimizer, case.momentum, case.lr) == ("timm:resnet50", "sgd", 0.9, 2.5e-4)
+    learns = cases(suite, "Tent") + cases(suite, "Tent offline") + cases(suite, "PL")
+    assert {(case.model, case.optimizer, case.momentum, case.lr) for case in learns} == {(model, "sgd", 0.9, 2.5e-4)}
     assert {cell.case.batch_size for cell in suite.cells((0,), None)} == {64}
+    if name != "visda-c":
+        assert suite.rows == ("Source", "BN", "PL", "Tent", "Tent offline")
+
+
+def test_corrupted_photographs_in_small_are_all_5000_at_severity_5_and_1000_at_all_levels() -> None:
+    table, levels = by_name("imagenet-val5k-c"), by_name("imagenet-val5k-c-by-type")
+    assert {cell.case.images for cell in table.cells((0,), None)} == {None}
+    for limit, images in ((None, 1000), (5000, 1000), (100, 100)):
+        assert {cell.case.images for cell in levels.cells((0,), limit)} == {images}
+    data = {cell.column: cell.case.data[0] for cell in levels.cells((0,), None)}
+    assert (data["original"].name, data["original"].corruption) == ("imagenet-val5k", None)
+    assert (data["fog 3"].name, data["fog 3"].severity) == ("imagenet-val5k-c", 3)
+    assert list(levels.means) == ["original", *BENCHMARK, "mean"]
+    assert len(levels.means["mean"]) == 75
+
+
+@pytest.mark.parametrize("name", ["imagenet-c", "imagenet-val5k-c"])
+def test_a_threshold_for_photographs_is_chosen_on_a_thousand_of_each_held_out_type(name: str) -> None:
+    for suite in (by_name(name), by_name(f"{name}-by-type")):
+        assert suite.choice is not None
+        assert {case.choose["threshold"] for case in cases(suite, "PL")} == {suite.choice.suite} == {f"{name}-choice"}
+        candidates = suite.choice.cells(None)
+        assert {cell.column for cell in candidates} == set(HELD_OUT)
+        assert {(cell.case.images, cell.case.seed) for cell in candidates} == {(1000, 0)}
+        assert {cell.case.images for cell in suite.choice.cells(64)} == {64}
+        assert [cell.case.options["threshold"] for cell in candidates[::4]] == list(THRESHOLDS)
+    shown = by_name(f"{name}-choice").cells((0,), None)
+    assert {cell.case for cell in candidates} == {cell.case for cell in shown}
+
+
+def test_the_papers_means_over_levels_stand_beside_them_and_nothing_else() -> None:
+    assert published_value("imagenet-c-by-type", "Tent offline", "mean") == 42.3
+    for name in ("imagenet-c", "imagenet-val5k-c", "imagenet-val5k-c-by-type", "pacs", "natural"):
+        suite = by_name(name)
+        titles = (*suite.columns, *suite.means)
+        assert {published_value(name, row, title) for row in suite.rows for title in titles} == {None}
+    assert published_value("visda-c", "Tent on all but the classifier", "VisDA-C") == 39.6
+
+
+def test_pacs_goes_from_photographs_to_drawings_and_may_move_all_but_the_classifier() -> None:
+    suite = by_name("pacs")
+    data = {cell.column: cell.case.data[0] for cell in suite.cells((0,), None)}
+    assert [(column, data[column].name, data[column].split) for column in suite.columns] == [
+        ("photo", "pacs-photo", "test"),
+        ("art painting", "pacs-art-painting", "test"),
+        ("cartoon", "pacs-cartoon", "test"),
+        ("sketch", "pacs-sketch", "test"),
+    ]
+    assert dict(suite.means) == {"mean": suite.columns[1:]}
+    assert {(cell.case.model, cell.case.batch_size) for cell in suite.cells((0,), None)} == {(suite.model, 64)}
+    assert suite.model == "trained:efficientnet-lite-0-pacs-photo"
+    for row in ("PL", "Tent", "Tent on all but the classifier", "SHOT-IM"):
+        words = row.split(" ", 1)
+        offline = " ".join([words[0], "offline", *words[1:]])
+        assert [replace(case, when="offline") for case in cases(suite, row)] == cases(suite, offline)
+    features = {(case.method, case.select, case.optimizer, case.lr) for case in cases(suite, "SHOT-IM")}
+    assert features == {("shot", "feature_layers", "sgd", 1e-3)}
+    assert {(case.select, case.optimizer, case.lr) for case in cases(suite, "Tent")} == {(None, "adam", 5e-4)}
+    assert {case.select for case in cases(by_name("visda-c"), "Tent on all but the classifier")} == {"feature_layers"}
+    assert find_select("feature_layers") is feature_layers
+
+
+def test_natural_is_source_bn_and_tent_on_each_set_with_its_own_model_and_settings() -> None:
+    suite = by_name("natural")
+    own = {(cell.row, cell.column): cell.case for cell in suite.cells((0,), None)}
+    small, large = own["Tent", "CIFAR-10.1"], own["Tent", "ImageNetV2"]
+    assert (small.model, small.data[0].name, small.optimizer, small.batch_size) == (
+        *("r26-cifar10", "cifar10.1"),
+        *("adam", 128),
+    )
+    assert (large.model, large.data[0].name, large.optimizer, large.batch_size) == (
+        *("timm:resnet50", "imagenetv2"),
+        *("sgd", 64),
+    )
+    assert {case.method for (row, _), case in own.items() if row == "BN"} == {"bn"}
 
 
 def test_another_model_takes_the_place_of_the_suites_own() -> None:

@@ -77,6 +77,10 @@ def twelve():
     return Net(12)
 
 
+def seven():
+    return Net(7)
+
+
 def ten():
     return Net(10)
 """

@@ -15,6 +15,7 @@ from tent.select import Select
 SELECTS: dict[str, Select] = {
     "norm_affine": select.norm_affine,
     "last_layer": select.last_layer,
+    "feature_layers": select.feature_layers,
     "everything": select.everything,
     "nothing": select.nothing,
 }

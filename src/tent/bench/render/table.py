@@ -190,7 +190,7 @@ def _remarks(grid: Grid) -> tuple[str, ...]:
     if not parts:
         return ()
     said = [f"The paper's numbers: {CITATION}, {' and '.join(part.where for part in parts)}."]
-    if grid.limit is not None:
+    if grid.limit is not None and any(part.values for part in parts):
         said.append(f"Ours are of the first {grid.limit:,} images of each stream, the paper's of all of them.")
     return (*said, *(f"{part.note[0].upper()}{part.note[1:]}." for part in parts if part.note))
 

@@ -6,9 +6,10 @@ from tent.bench.suites.by_type import CIFAR10C_BY_TYPE, CIFAR100C_BY_TYPE
 from tent.bench.suites.cifar import CIFAR10C_CHOICE, CIFAR10C_SEVERITIES, CIFAR100C_CHOICE
 from tent.bench.suites.digits import DIGITS
 from tent.bench.suites.generalise import GENERALISE
-from tent.bench.suites.large import IMAGENETC, IMAGENETC_BY_TYPE, VISDAC
 from tent.bench.suites.model_table import MODEL_TABLE
 from tent.bench.suites.other_networks import ARCHITECTURES
+from tent.bench.suites.photographs.corrupted_photographs import CORRUPTED_SUITES
+from tent.bench.suites.photographs.natural_shifts import NATURAL, PACS_TABLE, VISDAC
 from tent.bench.suites.segmentation_table import SEGMENTATION
 from tent.bench.suites.streams import STREAM_SUITES
 from tent.bench.suites.table2 import CIFAR10C, CIFAR10C_ON_TEST, CIFAR100C
@@ -28,9 +29,10 @@ SUITES: dict[str, Suite] = {
     "ablation": ABLATION,
     "claims": CLAIMS,
     "generalise": GENERALISE,
-    "imagenet-c": IMAGENETC,
-    "imagenet-c-by-type": IMAGENETC_BY_TYPE,
+    **CORRUPTED_SUITES,
     "visda-c": VISDAC,
+    "pacs": PACS_TABLE,
+    "natural": NATURAL,
     "segmentation": SEGMENTATION,
     **STREAM_SUITES,
 }
