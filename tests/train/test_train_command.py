@@ -40,8 +40,12 @@ def steps_done(out: Path) -> int:
 
 @pytest.mark.parametrize(
     ("way", "steps"),
-    [("", 24), (" --method uda-ss --target mnist --epochs 5", 15)],
-    ids=["source", "with a target"],
+    [
+        ("", 24),
+        (" --method uda-ss --target mnist --epochs 5", 15),
+        (" --model timm:test_efficientnet --start random --size 32 --lr 0.01", 24),
+    ],
+    ids=["source", "with a target", "a library's network"],
 )
 def test_a_killed_run_goes_on_to_the_same_bits(root, tmp_path, target, way, steps):
     killed, whole, words = tmp_path / "killed", tmp_path / "whole", WORDS + way

@@ -35,7 +35,7 @@ class ResizedImages(Images):
 
     def fetch(self, indices: NDArray[np.int64], each: Each | None = None) -> Pixels | list[Pixels]:
         """Return a copy of these images."""
-        rows = self._pixels[indices] if self._is_held else np.stack(self._images.fetch(indices, self._to.shape))
+        rows: Pixels = self._pixels[indices] if self._is_held else self._resize(indices)
         return rows if each is None else [each(row) for row in rows]
 
     def where(self, index: int) -> str:
@@ -56,5 +56,8 @@ class ResizedImages(Images):
         pixels = np.empty((len(self), self._size, self._size, 3), dtype=np.uint8)
         for first in range(0, len(self), CHUNK):
             chunk = np.arange(first, min(first + CHUNK, len(self)))
-            pixels[chunk] = self._images.fetch(chunk, self._to.shape)
+            pixels[chunk] = self._resize(chunk)
         return pixels
+
+    def _resize(self, indices: NDArray[np.int64]) -> Pixels:
+        return np.stack(list(self._images.fetch(indices, self._to.shape)))
