@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from tent.adapted import Adapted
-from tent.analysis.figure import Figure
+from tent.analysis.collector import Collector
 from tent.analysis.numbers import Numbers
 from tent.analysis.observation import Domain, Observation, predict
 from tent.data.stream import Batch, Stream
@@ -24,7 +24,7 @@ OnLogits: TypeAlias = Callable[[Batch, Mapping[str, Tensor]], None]
 def analyse(
     models: Mapping[str, Adapted],
     streams: Mapping[Domain, Stream],
-    figures: Sequence[Figure],
+    figures: Sequence[Collector],
     track: Track | None = None,
     *,
     epochs: int = 0,
@@ -51,13 +51,13 @@ def analyse(
     return {figure.name: figure.numbers() for figure in figures}
 
 
-def _accepts(figure: Figure, domain: Domain, stream: Stream) -> bool:
+def _accepts(figure: Collector, domain: Domain, stream: Stream) -> bool:
     if not domain.original:
         return True
     return figure.sees_original and (stream.labelled or not figure.needs_labels)
 
 
-def _add_batch(figures: Sequence[Figure], domain: Domain, batch: Batch, outputs: Mapping[str, Tensor]) -> None:
+def _add_batch(figures: Sequence[Collector], domain: Domain, batch: Batch, outputs: Mapping[str, Tensor]) -> None:
     labels = None if batch.labels is None else torch.as_tensor(batch.labels)
     by_method = {name: predict(logits, labels) for name, logits in outputs.items()}
     seen = Observation(domain, None if labels is None else np.asarray(labels.cpu()), by_method)
@@ -120,7 +120,7 @@ def _retitle(track: Track | None, title: str) -> Track | None:
     return lambda batches, what, count: track(batches, f"{title}, {what}", count)
 
 
-def _check(models: Mapping[str, Adapted], streams: Mapping[Domain, Stream], figures: Sequence[Figure]) -> None:
+def _check(models: Mapping[str, Adapted], streams: Mapping[Domain, Stream], figures: Sequence[Collector]) -> None:
     if not models or not streams:
         raise ValueError(f"{len(models)} models and {len(streams)} streams: an analysis needs one of each at least")
     unlabelled = [domain.name for domain, stream in streams.items() if not (stream.labelled or domain.original)]

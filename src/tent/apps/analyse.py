@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tent.adapted import Adapted, adapt
-from tent.analysis import FIGURES, Confusion, Domain, Figure, Numbers, analyse, compare_features, draw
+from tent.analysis import FIGURES, Collector, Confusion, Domain, Numbers, analyse, compare_features, draw
 from tent.analysis.features.capture import choose_layers, find_layers
 from tent.analysis.features.image_pairs import are_pairs, leave_out_broken_pairs
 from tent.apps.adapt import load_model
@@ -233,7 +233,7 @@ class Analysis:
         return known is not None and "corruption" in known.format.options
 
 
-def _make(name: str, entry: Entry) -> Figure:
+def _make(name: str, entry: Entry) -> Collector:
     return Confusion(entry.class_names) if name == Confusion.name else FIGURES[name]()
 
 
