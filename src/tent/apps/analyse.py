@@ -183,7 +183,7 @@ class Analysis:
             few = f"{len(broken):,} of {len(places):,} pairs, of which one image cannot be read"
             notices.add(f"features are without {few}: {', '.join(broken[:NAMED])}{' ...' if broken[NAMED:] else ''}")
         models = self._models(entry, Notices(lambda line: None), lean=False)
-        own = {"paired": paired, "lr": self.lr, "epochs": self.epochs}
+        own: dict[str, Any] = {"paired": paired, "lr": self.lr, "epochs": self.epochs}
         return compare_features(entry.model, models, streams[worst], streams[clean], self.layers, **own, track=track)
 
     def _note_unreadable(self, images: Mapping[Domain, Images], notices: Notices) -> None:

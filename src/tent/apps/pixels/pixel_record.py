@@ -71,17 +71,19 @@ class PixelRecord(Record):
     def errors(self, predictions: Predictions) -> list[float]:
         """Return the share of wrong pixels of each image, where labels are known."""
         name = "right_before" if predictions is self.before else "right_after"
-        return (1 - self._means(name, "known")).tolist() if self.matrices.any() else []
+        return [1 - share for share in self._means(name, "known").tolist()] if self.matrices.any() else []
 
     def entropies(self, predictions: Predictions) -> list[float]:
         """Return the mean entropy of each image's pixels."""
-        return self._means("entropy_before" if predictions is self.before else "entropy_after").tolist()
+        return list(self._means("entropy_before" if predictions is self.before else "entropy_after").tolist())
 
     def _means(self, name: str, of: str = "pixels") -> NDArray[np.float64]:
         """Return a sum of each image over its pixels; NaN where there are none."""
         sums = np.array(self.sums).reshape(-1, len(SUMS))
         wholes = sums[:, SUMS.index(of)]
-        return np.divide(sums[:, SUMS.index(name)], wholes, out=np.full(len(sums), np.nan), where=wholes > 0)
+        means: NDArray[np.float64] = np.full(len(sums), np.nan)
+        np.divide(sums[:, SUMS.index(name)], wholes, out=means, where=wholes > 0)
+        return means
 
     def summary(self) -> dict[str, object]:
         """Return the run in numbers; means are over images, and both IoUs over all pixels."""
