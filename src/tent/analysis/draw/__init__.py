@@ -11,7 +11,7 @@ from tent.analysis.draw.feature_panels import draw_distances, draw_features
 from tent.analysis.draw.levels import draw_levels
 from tent.analysis.draw.movement_lines import draw_movement
 from tent.analysis.draw.reliability_diagram import draw_calibration
-from tent.analysis.draw.stream_lines import draw_stream
+from tent.analysis.draw.stream_panels import draw_stream
 from tent.analysis.draw.type_bars import draw_error_by_type
 from tent.analysis.numbers import Numbers
 from tent.plotting import save_figure
