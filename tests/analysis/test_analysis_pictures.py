@@ -8,7 +8,17 @@ import pytest
 import torch
 from analysis_streams import draw_logits, grid, models, observe, stream
 
-from tent.analysis import FIGURES, Domain, ErrorByEntropy, Figure, LossByLevel, Numbers, analyse, compare_features, draw
+from tent.analysis import (
+    FIGURES,
+    Collector,
+    Domain,
+    ErrorByEntropy,
+    LossByLevel,
+    Numbers,
+    analyse,
+    compare_features,
+    draw,
+)
 from tent.analysis.draw import PICTURES
 from tent.analysis.draw.levels import family
 from tent.data.corruptions import BENCHMARK
@@ -16,7 +26,7 @@ from tent.data.corruptions import BENCHMARK
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Numbers]:
-    figures: list[Figure] = [kind() for kind in FIGURES.values()]
+    figures: list[Collector] = [kind() for kind in FIGURES.values()]
     numbers = analyse(models(), grid(levels=(1, 5)), figures)
     own = models()
     numbers["features"] = compare_features(own["Source"].source, own, stream(shift=1.0), stream(), 2)

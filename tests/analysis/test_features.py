@@ -1,9 +1,12 @@
 """Features: captured without a trace, added up as a plain recomputation finds them, compared layer by layer."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 from analysis_streams import models, stream
+from PIL import Image
 from torch import nn
 from toys import Photograph, made
 
@@ -11,6 +14,8 @@ import tent
 from tent.analysis import capture, choose_layers, compare_features
 from tent.analysis.features.capture import channel_means
 from tent.analysis.features.channels import Alignment, Density, Moments, frechet_distance
+from tent.analysis.features.image_pairs import are_pairs, leave_out_broken_pairs
+from tent.data.sets.folders import FolderImages
 
 LAYERS = ["1", "6"]  # the batch norms of the toy net
 
@@ -189,3 +194,17 @@ def test_a_layer_without_images_or_that_is_not_run_is_said() -> None:
     own = {"Source": tent.adapt(net, tent.Source(), lean=False)}
     with pytest.raises(ValueError, match="layer 'idle' is not run when the model answers; name another"):
         compare_features(net, own, stream(), stream(), ["idle"])
+
+
+def test_images_of_which_no_pair_is_whole_are_refused(tmp_path: Path) -> None:
+    sets = []
+    for name, whole in (("dark", "a.png"), ("light", "b.png")):
+        (tmp_path / name).mkdir()
+        for file in ("a.png", "b.png"):
+            (tmp_path / name / file).write_bytes(b"no image")
+        Image.fromarray(np.zeros((4, 4, 3), np.uint8)).save(tmp_path / name / whole)
+        sets.append(FolderImages(name, tmp_path / name, ["a.png", "b.png"], None, None))
+        sets[-1].skips = True
+    assert are_pairs(*sets)
+    with pytest.raises(ValueError, match="dark and light: of no pair of images can both be read; nothing to compare"):
+        leave_out_broken_pairs(*sets, np.arange(2))

@@ -14,11 +14,11 @@ from tent.analysis import (
     AlongStream,
     Calibration,
     ChangeOfLoss,
+    Collector,
     Confusion,
     Domain,
     ErrorByEntropy,
     ErrorByType,
-    Figure,
     LossByLevel,
     Movement,
     Numbers,
@@ -42,7 +42,7 @@ def plain(name: str) -> dict[str, np.ndarray]:
     return {"p": p, "entropy": scipy_entropy(p, axis=1), "loss": loss, "wrong": p.argmax(1) != y}
 
 
-def told(figure: Figure, labels: torch.Tensor | None = LABELS) -> Numbers:
+def told(figure: Collector, labels: torch.Tensor | None = LABELS) -> Numbers:
     for seen in observe(LOGITS, labels):
         figure.add(seen)
     return figure.numbers()
@@ -213,7 +213,7 @@ def test_without_labels_entropy_stays_and_the_rest_is_refused_in_one_line() -> N
 
 
 @pytest.mark.parametrize("kind", [ErrorByEntropy, ChangeOfLoss, Calibration, Confusion])
-def test_a_figure_that_is_told_without_labels_says_so(kind: type[Figure]) -> None:
+def test_a_figure_that_is_told_without_labels_says_so(kind: type[Collector]) -> None:
     with pytest.raises(ValueError, match=f"{kind.name} needs labels, and the stream has none"):
         told(kind(), labels=None)
 
@@ -243,7 +243,7 @@ def test_every_method_answers_as_it_does_alone_and_starts_every_domain_from_the_
 
 
 def test_what_figures_keep_does_not_grow_with_the_images() -> None:
-    figures: list[Figure] = [
+    figures: list[Collector] = [
         *(ErrorByEntropy(most=500), ChangeOfLoss(most=500), Calibration(), Confusion()),
         *(LossByLevel(), ErrorByType(), AlongStream(most=8)),
     ]
@@ -264,7 +264,7 @@ def test_original_data_and_stream_need_not_both_have_labels(labelled: bool) -> N
         Domain("original", level=0, original=True): stream(labelled=not labelled, name="original"),
         Domain("photos"): stream(labelled=labelled, name="photos", shift=0.5),
     }
-    figures: list[Figure] = [LossByLevel(), *([ErrorByType()] if labelled else [])]
+    figures: list[Collector] = [LossByLevel(), *([ErrorByType()] if labelled else [])]
     found = analyse(models(), streams, figures)
     assert [row["type"] for row in found["loss-by-level"].rows if row["method"] == "BN"] == ["original", "photos"]
     assert all("loss" not in row for row in found["loss-by-level"].rows)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command import tent
+from command import Ran, tent
 
 from tent.data.make import make
 from tent.data.sets.catalog import get_set
@@ -181,17 +181,108 @@ def test_what_cannot_be_drawn_is_known_before_a_batch_is_run(
     assert words in ran.stderr
 
 
-def test_folders_of_other_images_are_not_taken_for_pairs(folder: Path, tmp_path: Path) -> None:
+def write_images(images: Path, root: Path, prefix: str = "a") -> None:
+    """Write forty images as files, one folder a class."""
     from PIL import Image
 
+    for i, pixels in enumerate(np.load(images)[:40]):
+        path = root / str(i % 10) / f"{prefix}{i}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels).save(path)
+
+
+def analyse_pair(folder: Path, own: Path, clean: Path, out: Path, *more: str) -> Ran:
+    """Analyse images of one's own beside clean ones, both in folders."""
+    choices = ("--clean", str(clean), "--classes", "sorted", *SMALL, "--out", str(out), *more)
+    return tent(folder, "analyse", "nets.py:net", str(own), *choices)
+
+
+def test_offline_passes_come_before_the_answers_and_the_protocol_says_so(folder: Path) -> None:
+    own = ("cifar10-c", "--corruption", "fog", "--severity", "5", "--figure", "calibration,features")
+    summaries = {}
+    for epochs in ("0", "2"):
+        ran = tent(
+            folder,
+            "analyse",
+            "nets.py:net",
+            *own,
+            *SMALL,
+            "--lr",
+            "0.1",
+            "--epochs",
+            epochs,
+            "--out",
+            f"epochs{epochs}",
+        )
+        assert ran.returncode == 0, ran.stderr
+        for name in ("calibration", "features"):
+            about = json.loads((folder / f"epochs{epochs}" / f"{name}.json").read_text(encoding="utf-8"))
+            when = about["protocol"]["Tent"]["when"]
+            due = (
+                "online: one pass" if epochs == "0" else "offline: 2 passes of learning, then answers without learning"
+            )
+            assert when == due
+        summaries[epochs] = json.loads((folder / f"epochs{epochs}/calibration.json").read_text())["summary"]
+    assert summaries["0"]["Source"] == summaries["2"]["Source"]
+    assert summaries["0"]["Tent"] != summaries["2"]["Tent"]
+
+
+def test_a_folder_called_original_stands_beside_the_original_data(folder: Path, tmp_path: Path) -> None:
+    write_images(folder / "x.npy", tmp_path / "original")
+    write_images(folder / "x.npy", tmp_path / "clean")
+    ran = analyse_pair(
+        folder,
+        tmp_path / "original",
+        tmp_path / "clean",
+        tmp_path / "out",
+        "--figure",
+        "error-by-type",
+        "--limit",
+        "30",
+    )
+    assert ran.returncode == 0, ran.stderr
+    about = json.loads((tmp_path / "out/error-by-type.json").read_text(encoding="utf-8"))
+    assert about["domains"] == {"original": 30, "folder original": 30}
+
+
+def test_pairs_of_which_one_cannot_be_read_are_left_out_on_both_sides(folder: Path, tmp_path: Path) -> None:
+    for name in ("dark", "light", "dark whole", "light whole"):
+        write_images(folder / "x.npy", tmp_path / name)
+    broken = {"dark": "3/a3.png", "light": "7/a27.png"}
+    for name, file in broken.items():
+        (tmp_path / name / file).write_bytes(b"no image")
+        for whole in ("dark whole", "light whole"):
+            (tmp_path / whole / file).unlink()
+            (tmp_path / whole / file).write_bytes(b"no image")
+    for names, out in ((("dark", "light"), "some"), (("dark whole", "light whole"), "same")):
+        ran = analyse_pair(folder, *(tmp_path / name for name in names), tmp_path / out, "--method", "bn")
+        assert ran.returncode == 0, ran.stderr
+    rows = {out: (tmp_path / out / "features.csv").read_text() for out in ("some", "same")}
+    assert rows["some"] == rows["same"]
+    about = json.loads((tmp_path / "some/features.json").read_text(encoding="utf-8"))
+    said = "features are without 2 of 40 pairs, of which one image cannot be read: 3/a3.png, 7/a27.png"
+    assert said in about["warnings"]
+    assert f"warning: {said}" in ran.stderr
+
+
+def test_clean_images_of_which_none_can_be_read_are_refused_before_the_work(folder: Path, tmp_path: Path) -> None:
+    write_images(folder / "x.npy", tmp_path / "dark")
+    for path in (tmp_path / "dark").rglob("*.png"):
+        other = tmp_path / "light" / path.relative_to(tmp_path / "dark")
+        other.parent.mkdir(parents=True, exist_ok=True)
+        other.write_bytes(b"no image")
+    ran = analyse_pair(folder, tmp_path / "dark", tmp_path / "light", tmp_path / "out")
+    assert ran.returncode == 2
+    assert "folder light: none of its images can be read; " in ran.stderr.splitlines()[-1]
+
+
+def test_folders_of_other_images_are_not_taken_for_pairs(folder: Path, tmp_path: Path) -> None:
     for name, prefix in (("dark", "a"), ("light", "a"), ("others", "b")):
-        for i, pixels in enumerate(np.load(folder / "x.npy")[:40]):
-            path = tmp_path / name / str(i % 10) / f"{prefix}{i}.png"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(pixels).save(path)
+        write_images(folder / "x.npy", tmp_path / name, prefix)
     for clean, paired in (("light", True), ("others", False)):
-        own = (str(tmp_path / "dark"), "--clean", str(tmp_path / clean), "--figure", "features", "--classes", "sorted")
-        ran = tent(folder, "analyse", "nets.py:net", *own, *SMALL, "--out", str(tmp_path / f"to {clean}"))
+        ran = analyse_pair(
+            folder, tmp_path / "dark", tmp_path / clean, tmp_path / f"to {clean}", "--figure", "features"
+        )
         assert ran.returncode == 0, ran.stderr
         with (tmp_path / f"to {clean}" / "features.csv").open(encoding="utf-8") as file:
             assert all(bool(row["cka to clean"]) == paired for row in csv.DictReader(file))

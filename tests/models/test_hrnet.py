@@ -8,6 +8,7 @@ import torch
 
 from tent.models import SEGMENTERS, zoo
 from tent.models.segmenters.hrnet import HRNet, Plan
+from tent.models.weight_files import load_weights
 
 TINY = Plan((1, 4), (1, 1, 1), 1, 4)
 TRUNKS = {"hrnet-w18": "hrnet_w18", "hrnet-w18-small-v2": "hrnet_w18_small_v2", "hrnet-w18-small-v1": "hrnet_w18_small"}
@@ -69,6 +70,50 @@ def test_published_weights_load(tmp_path: Path) -> None:
     for name, tensor in trained.state_dict().items():
         assert torch.equal(entry.model.state_dict()[name], tensor), name
     assert zoo.load("hrnet-w18-small-v1").weights == "none: drawn at random"
+
+
+@pytest.mark.parametrize("prefix", ["", "model.", "module.", "module.model."])
+@pytest.mark.parametrize("inside", [None, "state_dict"])
+def test_every_prefix_that_the_authors_code_writes_is_taken_off(
+    prefix: str, inside: str | None, tmp_path: Path
+) -> None:
+    """Names as a plain state_dict has them, the training's wrapper with its loss, and DataParallel around either."""
+    torch.manual_seed(1)
+    trained = HRNet(TINY, 19)
+    state = {f"{prefix}{name}": tensor for name, tensor in trained.state_dict().items()}
+    if prefix.endswith("model."):
+        state[f"{prefix.removesuffix('model.')}loss.criterion.weight"] = torch.ones(19)
+    torch.save({inside: state, "epoch": 484} if inside else state, tmp_path / "best.pth")
+    model = HRNet(TINY, 19)
+    load_weights(model, "tiny", tmp_path / "best.pth")
+    assert all(torch.equal(tensor, trained.state_dict()[name]) for name, tensor in model.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        (
+            (
+                "aux_head.0.weight",
+                "conv3x3_ocr.0.weight",
+                "ocr_distri_head.conv_bn_dropout.0.weight",
+                "cls_head.weight",
+            ),
+            r"not the weights of tiny: an HRNet with OCR \(it has conv3x3_ocr\), and this one has a plain head",
+        ),
+        (
+            ("incre_modules.0.0.conv1.weight", "downsamp_modules.0.0.weight", "classifier.weight"),
+            r"not the weights of tiny: an ImageNet classifier \(it has incre_modules\), and this one segments",
+        ),
+    ],
+)
+def test_other_heads_are_named_in_one_line(parts: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    trunk = {name: tensor for name, tensor in HRNet(TINY, 19).state_dict().items() if "last_layer" not in name}
+    state = {f"model.{name}": tensor for name, tensor in {**trunk, **dict.fromkeys(parts, torch.ones(1))}.items()}
+    torch.save(state, tmp_path / "ocr.pth")
+    with pytest.raises(ValueError, match=rf"ocr\.pth: {said}") as caught:
+        load_weights(HRNet(TINY, 19), "tiny", tmp_path / "ocr.pth")
+    assert len(str(caught.value).splitlines()) == 1
 
 
 def test_other_weights_are_refused(tmp_path: Path) -> None:

@@ -125,6 +125,21 @@ def test_the_command_trains_and_says_the_score(root: Path, tmp_path: Path) -> No
     assert "--size 16x24 --scales 0.5,1.5" in card
 
 
+def test_gta5_is_trained_on(root: Path, tmp_path: Path) -> None:
+    for name in ("images", "labels"):
+        (tmp_path / "gta5" / name).mkdir(parents=True)
+    for i in range(1, 9):
+        for name in ("images", "labels"):  # ids 5 to 10, of which Cityscapes has no class but 7 and 8
+            with Image.open(tmp_path / "carla" / name / f"{i % 5}.png") as picture:
+                picture.save(tmp_path / "gta5" / name / f"{i:05d}.png")
+    options = f"--size 16x24 --scales 0.5,1.5 --epochs 1 --batch 2 --precision float32 --out {tmp_path / 'run'}"
+    ran = command.tent(
+        tmp_path, *f"train --task segmentation --model hrnet-w18-small-v1 --source gta5 {options}".split()
+    )
+    assert "mIoU" in ran.stdout, ran.stderr
+    assert '"test_set": "gta5 test (2 of the published 6,181 images)' in (tmp_path / "run" / "card.json").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -1,6 +1,7 @@
 """The run behind the figures: every method answers the same batches, and every figure is told."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -9,12 +10,12 @@ import torch
 from torch import Tensor
 
 from tent.adapted import Adapted
-from tent.analysis.figure import Figure
+from tent.analysis.collector import Collector
 from tent.analysis.numbers import Numbers
 from tent.analysis.observation import Domain, Observation, predict
 from tent.data.stream import Batch, Stream
 from tent.engine.structures import call_inputs, find_logits
-from tent.evaluate import Track, evaluate
+from tent.evaluate import Track, evaluate, model_device
 from tent.tasks.oracle import reveal
 
 OnLogits: TypeAlias = Callable[[Batch, Mapping[str, Tensor]], None]
@@ -23,14 +24,17 @@ OnLogits: TypeAlias = Callable[[Batch, Mapping[str, Tensor]], None]
 def analyse(
     models: Mapping[str, Adapted],
     streams: Mapping[Domain, Stream],
-    figures: Sequence[Figure],
+    figures: Sequence[Collector],
     track: Track | None = None,
+    *,
+    epochs: int = 0,
 ) -> dict[str, Numbers]:
-    """Run every stream online through every model, reset before each stream, and return the figures' numbers by name.
+    """Run every stream through every model, reset before each stream, and return the figures' numbers by name.
 
     Args:
         models: methods by name, the source first: changes are from the first to the others.
         streams: each of one domain; batches are read once for all models.
+        epochs: offline, passes over a stream that are learnt from before it is answered without learning; 0: online.
         track: wraps the batches of each stream, to show progress.
     """
     _check(models, streams, figures)
@@ -41,19 +45,19 @@ def analyse(
         for model in models.values():
             model.reset()
         track_own = _retitle(track, f"{domain.name} ({number} of {len(streams)})")
-        answer_together(models, stream, partial(_add_batch, active, domain), track_own)
+        answer_together(models, stream, partial(_add_batch, active, domain), track_own, epochs)
         for figure in active:
             figure.end_domain(domain, models)
     return {figure.name: figure.numbers() for figure in figures}
 
 
-def _accepts(figure: Figure, domain: Domain, stream: Stream) -> bool:
+def _accepts(figure: Collector, domain: Domain, stream: Stream) -> bool:
     if not domain.original:
         return True
     return figure.sees_original and (stream.labelled or not figure.needs_labels)
 
 
-def _add_batch(figures: Sequence[Figure], domain: Domain, batch: Batch, outputs: Mapping[str, Tensor]) -> None:
+def _add_batch(figures: Sequence[Collector], domain: Domain, batch: Batch, outputs: Mapping[str, Tensor]) -> None:
     labels = None if batch.labels is None else torch.as_tensor(batch.labels)
     by_method = {name: predict(logits, labels) for name, logits in outputs.items()}
     seen = Observation(domain, None if labels is None else np.asarray(labels.cpu()), by_method)
@@ -62,27 +66,48 @@ def _add_batch(figures: Sequence[Figure], domain: Domain, batch: Batch, outputs:
 
 
 def answer_together(
-    models: Mapping[str, Adapted], stream: Stream, on_logits: OnLogits, track: Track | None = None
+    models: Mapping[str, Adapted], stream: Stream, on_logits: OnLogits, track: Track | None = None, epochs: int = 0
 ) -> None:
-    """Let every model answer, and learn as its method does, from each batch of a stream, which is read once.
+    """Let every model answer, and learn as its method does, from each batch of a stream, which is read once a pass.
 
     Args:
         on_logits: called with each batch and the logits of every model by its name.
+        epochs: passes of learning before the answers, which then come without any; 0: learn while answering.
     """
+    learn_together(models, stream, epochs, track)
     *others, (last, model) = models.items()
 
     def on_batch(batch: Batch, output: Any) -> None:
         logits = {name: answer(other, batch) for name, other in others}
         on_logits(batch, {**logits, last: _logits(model, batch, output)})
 
-    evaluate(model, stream, on_batch=on_batch, track=track)
+    with ExitStack() as paused:
+        for each in models.values() if epochs else ():
+            paused.enter_context(each.paused())
+        evaluate(model, stream, on_batch=on_batch, track=track)
+
+
+def learn_together(models: Mapping[str, Adapted], stream: Stream, epochs: int, track: Track | None = None) -> None:
+    """Let every model learn from a whole stream so many times; nothing is answered."""
+    if epochs < 0:
+        raise ValueError(f"epochs {epochs}: give 0 for online, or the passes to learn from first")
+    for number in range(1, epochs + 1):
+        batches = track(stream, f"learning, pass {number} of {epochs}", len(stream)) if track else stream
+        for batch in batches:
+            for model in models.values():
+                with _reveal_labels(model, batch):
+                    model.fit([batch.to(model_device(model.source))])
 
 
 def answer(model: Adapted, batch: Batch) -> Tensor:
     """Return a model's logits of a batch; labels are revealed to a method that needs them, as an oracle does."""
     inputs = call_inputs(batch.inputs)
-    with reveal(batch.labels if "labels" in model.method.needs else None):
+    with _reveal_labels(model, batch):
         return _logits(model, batch, model(*inputs[0], **inputs[1]))
+
+
+def _reveal_labels(model: Adapted, batch: Batch) -> AbstractContextManager[None]:
+    return reveal(batch.labels if "labels" in model.method.needs else None)
 
 
 def _logits(model: Adapted, batch: Batch, output: Any) -> Tensor:
@@ -92,10 +117,10 @@ def _logits(model: Adapted, batch: Batch, output: Any) -> Tensor:
 def _retitle(track: Track | None, title: str) -> Track | None:
     if track is None:
         return None
-    return lambda batches, what, count: track(batches, title, count)
+    return lambda batches, what, count: track(batches, f"{title}, {what}", count)
 
 
-def _check(models: Mapping[str, Adapted], streams: Mapping[Domain, Stream], figures: Sequence[Figure]) -> None:
+def _check(models: Mapping[str, Adapted], streams: Mapping[Domain, Stream], figures: Sequence[Collector]) -> None:
     if not models or not streams:
         raise ValueError(f"{len(models)} models and {len(streams)} streams: an analysis needs one of each at least")
     unlabelled = [domain.name for domain, stream in streams.items() if not (stream.labelled or domain.original)]

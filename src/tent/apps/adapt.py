@@ -67,10 +67,13 @@ class Job:
     every: float = 30.0  # seconds between checkpoints
     tile: tuple[int, int] | None = None  # of a segmentation run: height and width of what is answered at a time
     panels: int = 4  # images of a segmentation run that are drawn along ten iterations
+    maps_only: bool = False  # whether these are drawn as label maps alone, without the images
 
     def __post_init__(self) -> None:
         if self.epochs and self.episodic:
             raise ValueError("epochs and episodic exclude each other: learn from all images first, or from each alone")
+        if self.episodic and self.delta:
+            raise ValueError(f"--episodic goes back to the source before every batch, so {self.delta} would go unused")
         check_format(self.table)
         check_folder(self.out)
         choose_device(self.device)

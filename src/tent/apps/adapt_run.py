@@ -13,6 +13,7 @@ from tent.apps.class_runs import SORTED, ClassRuns
 from tent.apps.export_file import export_baked
 from tent.apps.out_folder import ABOUT, DELTA, PICTURE, OutFolder
 from tent.apps.record import Record
+from tent.apps.run_data import describe_unreadable, list_unreadable
 from tent.apps.run_plot import draw_run
 from tent.apps.run_settings import own_file
 from tent.data import Stream
@@ -86,9 +87,7 @@ class Run:
         """Write everything, the summary last, and return it."""
         unreadable = self.unreadable
         if unreadable:
-            first, reason = next(iter(unreadable.items()))
-            more = f" and {len(unreadable) - 1} more" if len(unreadable) > 1 else ""
-            self.notices.add(f"left out, since it cannot be read: {first}{more}; {reason}")
+            self.notices.add(describe_unreadable(unreadable))
         counts = {"updates": self.adapted.updates, "skipped": self.adapted.skipped}
         summary = {**self.record.summary(), **counts, "unreadable": unreadable, "warnings": self.notices.lines}
         words = self.protocol()
@@ -117,7 +116,7 @@ class Run:
     @property
     def unreadable(self) -> dict[str, str]:
         """The files that were left out, and why."""
-        return {self.images.where(place): why for place, why in sorted(self._left_out.items())}
+        return list_unreadable(self.images)
 
     def files(self) -> list[str]:
         """Return where each image that was answered lies."""

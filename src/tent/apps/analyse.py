@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from tent.adapted import Adapted, adapt
-from tent.analysis import FIGURES, Confusion, Domain, Figure, Numbers, analyse, compare_features, draw
+from tent.analysis import FIGURES, Collector, Confusion, Domain, Numbers, analyse, compare_features, draw
 from tent.analysis.features.capture import choose_layers, find_layers
+from tent.analysis.features.image_pairs import are_pairs, leave_out_broken_pairs
 from tent.apps.adapt import load_model
 from tent.apps.adapt_run import Notices, probe
-from tent.apps.run_data import DataChoice
+from tent.apps.run_data import DataChoice, describe_unreadable, list_unreadable
 from tent.data import Stream
 from tent.data.corruptions import BENCHMARK
 from tent.data.sets.catalog import find_set
-from tent.data.sets.folders import FolderImages
 from tent.data.sets.images import Images
 from tent.environment import choose_device, provenance
 from tent.evaluate import Track, protocol
@@ -30,9 +30,10 @@ from tent.norm import Stats
 from tent.plotting import has_matplotlib
 from tent.select import norm_affine
 
-FEATURES = "features"
+FEATURES, ORIGINAL = "features", "original"
 NAMES = (*FIGURES, FEATURES)
 LEVELS = (1, 2, 3, 4, 5)
+NAMED = 3  # files that a line names
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Analysis:
     clean: str | None = None  # the original data; None: what a known set was made from
     layers: tuple[str, ...] | int = 9
     batch: int = 128
+    epochs: int = 0  # 0: online; else offline, with so many passes over each type and level before it is answered
     lr: float | None = None
     stats: Stats | None = None
     weights: Path | None = None
@@ -73,6 +75,8 @@ class Analysis:
         images = self._open(notices)
         shown = next(own for domain, own in images.items() if not domain.original)
         classes, pixels = probe(entry, shown, self.model)
+        for own in (own for domain, own in images.items() if domain.original):
+            probe(entry, own, self.model)  # what cannot be read or answered is said before the work
         if pixels:
             raise ValueError(f"{entry.name} answers for every pixel; figures are of models with one class an image")
         entry = self.data.name_classes(entry, shown, classes)
@@ -82,20 +86,23 @@ class Analysis:
         models = self._models(entry, notices)
         chosen = self._choose(entry, models, streams, notices)
         figures = [_make(name, entry) for name in chosen if name != FEATURES]
-        found = analyse(models, streams, figures, track) if figures else {}
+        found = analyse(models, streams, figures, track, epochs=self.epochs) if figures else {}
         if FEATURES in chosen:
-            found[FEATURES] = self._features(entry, images, streams, track)
+            found[FEATURES] = self._features(entry, images, streams, track, notices)
+        self._note_unreadable(images, notices)
         last = next(stream for domain, stream in streams.items() if not domain.original)
-        words = {name: protocol(model, last, reset="domain") for name, model in models.items()}
+        when: dict[str, Any] = {"offline": True, "epochs": self.epochs} if self.epochs else {}
+        words = {name: protocol(model, last, reset="domain", **when) for name, model in models.items()}
         return self._write(found, entry, streams, words, notices)
 
     def _open(self, notices: Notices) -> dict[Domain, Images]:
         """Return the images of every type and level, or the data as they are, and the original data first."""
         opened = {}
         if (clean := self._open_clean(notices)) is not None:
-            opened[Domain("original", level=0, original=True)] = clean
+            opened[Domain(ORIGINAL, level=0, original=True)] = clean
         if not self._has_types:
-            return {**opened, Domain(Path(self.data.name.split(",")[0]).name): self.data.open()}
+            own, name = self.data.open(), Path(self.data.name.split(",")[0]).name
+            return {**opened, Domain(own.name if name == ORIGINAL else name): own}
         for kind in self.corruptions or BENCHMARK:
             for level in self.severities or LEVELS:
                 options = {"corruption": kind, "severity": level}
@@ -160,18 +167,29 @@ class Analysis:
         return models
 
     def _features(
-        self, entry: Entry, images: Mapping[Domain, Images], streams: Mapping[Domain, Stream], track: Track | None
+        self,
+        entry: Entry,
+        images: Mapping[Domain, Images],
+        streams: Mapping[Domain, Stream],
+        track: Track | None,
+        notices: Notices,
     ) -> Numbers:
         """Compare features on the first type at its highest level, as the paper does on Gaussian noise."""
         clean, *shifted = sorted(streams, key=lambda domain: not domain.original)
         worst = max((domain for domain in shifted if domain.type == shifted[0].type), key=lambda each: each.level or 0)
-        paired = np.array_equal(streams[worst].indices, streams[clean].indices) and _same_images(
-            images[worst], images[clean]
-        )
+        places, both = streams[worst].indices, (images[worst], images[clean])
+        paired = np.array_equal(places, streams[clean].indices) and are_pairs(*both)
+        if paired and (broken := leave_out_broken_pairs(*both, places)):
+            few = f"{len(broken):,} of {len(places):,} pairs, of which one image cannot be read"
+            notices.add(f"features are without {few}: {', '.join(broken[:NAMED])}{' ...' if broken[NAMED:] else ''}")
         models = self._models(entry, Notices(lambda line: None), lean=False)
-        return compare_features(
-            entry.model, models, streams[worst], streams[clean], self.layers, paired=paired, lr=self.lr, track=track
-        )
+        own: dict[str, Any] = {"paired": paired, "lr": self.lr, "epochs": self.epochs}
+        return compare_features(entry.model, models, streams[worst], streams[clean], self.layers, **own, track=track)
+
+    def _note_unreadable(self, images: Mapping[Domain, Images], notices: Notices) -> None:
+        for domain, own in images.items():
+            if files := list_unreadable(own):
+                notices.add(f"{domain.name}: {describe_unreadable(files)}")
 
     def _write(
         self,
@@ -205,7 +223,8 @@ class Analysis:
         what = f"{len(types)} types × {len(levels)} levels" if len(shifted) > 1 else first.name
         images = next(iter(shifted.values())).total
         rate = f", rate {self.lr:g}" if self.lr is not None else ""
-        each = f"{images:,} images{' each' if len(shifted) > 1 else ''}, online{rate}"
+        when = f"offline, {self.epochs} passes" if self.epochs > 1 else "offline, 1 pass" if self.epochs else "online"
+        each = f"{images:,} images{' each' if len(shifted) > 1 else ''}, {when}{rate}"
         return f"{entry.name} on {Path(self.data.name).name}: {what}, {each}"
 
     @cached_property
@@ -214,17 +233,9 @@ class Analysis:
         return known is not None and "corruption" in known.format.options
 
 
-def _make(name: str, entry: Entry) -> Figure:
+def _make(name: str, entry: Entry) -> Collector:
     return Confusion(entry.class_names) if name == Confusion.name else FIGURES[name]()
 
 
 def _feature_title(entry: Entry, numbers: Numbers) -> str:
     return f"{entry.name} on {numbers.summary['shifted']}: features by layer"
-
-
-def _same_images(one: Images, other: Images) -> bool:
-    """Tell whether two sets show the same images in the same order: files by their names, arrays by their labels."""
-    if isinstance(one, FolderImages) or isinstance(other, FolderImages):
-        names = [[Path(file).with_suffix("") for file in getattr(each, "files", ())] for each in (one, other)]
-        return names[0] == names[1]
-    return one.labels is not None and other.labels is not None and np.array_equal(one.labels, other.labels)

@@ -66,6 +66,10 @@ class Record:
         """Return the error of each batch, where labels are known."""
         return [float((y != c).mean()) for y, c in zip(self.labels, predictions.classes, strict=False)]
 
+    def entropies(self, predictions: Predictions) -> list[float]:
+        """Return the mean entropy of each batch."""
+        return [float(batch.mean()) for batch in predictions.entropies]
+
     def summary(self) -> dict[str, object]:
         """Return the run in numbers."""
         before, after = np.concatenate(self.before.classes), np.concatenate(self.after.classes)

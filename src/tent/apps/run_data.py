@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tent.analysis.features.image_pairs import PARTNER
 from tent.data import Stream, load
 from tent.data.segments.label_maps import LabelMapImages
 from tent.data.sets.catalog import find_set
@@ -117,3 +118,16 @@ def load_source_images(data: str) -> Images:
     """Return images like those that the model was trained on: a set's own training images, where it has some."""
     known = None if Path(data).is_dir() else find_set(data)
     return load_images(data, {}, unlabelled=True, split="train" if known and "train" in known.splits else "test")
+
+
+def list_unreadable(images: Images) -> dict[str, str]:
+    """Return the files of a set that were found to be unreadable, and why."""
+    found = images.unreadable if isinstance(images, FolderImages) else {}
+    return {images.where(place): why for place, why in sorted(found.items()) if why != PARTNER}
+
+
+def describe_unreadable(files: dict[str, str]) -> str:
+    """Say in one line what was left out."""
+    first, reason = next(iter(files.items()))
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return f"left out, since it cannot be read: {first}{more}; {reason}"

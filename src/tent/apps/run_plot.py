@@ -18,8 +18,7 @@ def draw_run(record: Record, title: str, path: Path) -> None:
     plt = pyplot()
     before, after = record.errors(record.before), record.errors(record.after)
     figure, axes = plt.subplots(1, 3 if before else 2, figsize=(13 if before else 9, 3.4), layout="constrained")
-    first, second = ([float(e.mean()) for e in part.entropies] for part in (record.before, record.after))
-    _draw_curves(axes[0], first, second, "mean entropy (nats)")
+    _draw_curves(axes[0], record.entropies(record.before), record.entropies(record.after), "mean entropy (nats)")
     if before and after:
         _draw_curves(axes[1], [100 * error for error in before], [100 * error for error in after], "error (%)")
     _draw_classes(axes[-1], record)

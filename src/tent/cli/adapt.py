@@ -34,6 +34,7 @@ WEIGHTS = "Weights in place of the model's own: safetensors, or a state_dict."
 ORDER = "stored, shuffled or time; not given: frames by number, other files shuffled, arrays and sets as stored."
 CLASSES = "What the model's outputs are called: a file of one name a line, or JSON; or `sorted`: as the folders sort."
 SOURCE = "Images like those of the training, for methods that need some: a folder or a set."
+MAPS_ONLY = "Draw these as label maps alone, without the images: for data that may not be shown."
 PANELS = ("Images", "Method", "Results")
 
 
@@ -81,6 +82,7 @@ def adapt(
     every: Annotated[float, _option(2, "Seconds between checkpoints, to continue from after a kill.", min=0)] = 30.0,
     bake: Annotated[Path | None, _option(2, "Export the baked model: .pt2 (torch.export) or .onnx.")] = None,
     panels: Annotated[int, _option(2, "Images of a segmentation run that are drawn along ten iterations.", min=0)] = 4,
+    maps_only: Annotated[bool, _switch(2, "--maps-only", MAPS_ONLY)] = False,
     table: Annotated[str, _option(2, "Format of the predictions: csv or parquet.")] = "csv",
 ) -> None:
     """Adapt a model to data, and write predictions, the delta, a summary and a plot.
@@ -117,6 +119,7 @@ def adapt(
         every=every,
         tile=parse_tile(tile),
         panels=panels,
+        maps_only=maps_only,
     )
     print_summary(job.run(track, choices.say), out)
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from tent.cli import choices
-from tent.cli.adapt import CLASSES, DATA, ORDER, STATS, WEIGHTS
+from tent.cli.adapt import CLASSES, DATA, EPOCHS, ORDER, STATS, WEIGHTS
 from tent.cli.choices import (
     DEVICE,
     METHOD,
@@ -55,6 +55,7 @@ def analyse(
         bool, typer.Option("--unlabelled", help="Take no labels from folders or files.", rich_help_panel=PANELS[1])
     ] = False,
     method: Annotated[str, _option(2, METHOD)] = "tent",
+    epochs: Annotated[int, _option(2, EPOCHS, min=0)] = 0,
     lr: Annotated[float | None, _option(2, "Learning rate; the method's own if not given.")] = None,
     stats: Annotated[str | None, _option(2, STATS)] = None,
     weights: Annotated[Path | None, _option(2, WEIGHTS)] = None,
@@ -68,7 +69,8 @@ def analyse(
 ) -> None:
     """Draw what a model predicts before and after adaptation: the paper's figures, and more, with their numbers.
 
-    Each type of corruption at each level is a stream of its own, answered online, from the source model each time.
+    Each type of corruption at each level is a stream of its own, answered from the source model each time: online, or
+    offline with --epochs.
     """
     from tent.apps.analyse import Analysis
     from tent.apps.run_data import DataChoice
@@ -84,6 +86,7 @@ def analyse(
         clean=clean,
         layers=int(layers) if layers.isdecimal() else _split(layers),
         batch=batch,
+        epochs=epochs,
         lr=lr,
         stats=parse_stats(stats),
         weights=weights,

@@ -46,7 +46,10 @@ def load_weights(model: nn.Module, name: str, path: str | os.PathLike[str]) -> N
     """Load a file's weights into a model, called by its name: all of them or none."""
     state, own = read_weights(path), model.state_dict()
     if rename := getattr(model, "rename", None):  # of a network that was published under other names
-        state = rename(state)
+        try:
+            state = rename(state)
+        except ValueError as error:
+            raise ValueError(f"{path}: not the weights of {name}: {error}") from None
     missing = [each for each in own if each not in state]
     strange = [each for each in state if each not in own]
     if missing or strange:

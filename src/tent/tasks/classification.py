@@ -24,8 +24,7 @@ class Classification(Task):
         _check(z, y)
         log = _log_probabilities(z)
         sure, answers = np.exp(log.max(1)), z.argmax(1)
-        bins = np.clip(np.ceil(sure * BINS).astype(np.int64) - 1, 0, BINS - 1)  # (a, b], as published
-        gaps = np.bincount(bins, weights=(answers == y) - sure, minlength=BINS)
+        gaps = np.bincount(confidence_bins(sure), weights=(answers == y) - sure, minlength=BINS)
         sums = [len(y), (answers != y).sum(), -log[np.arange(len(y)), y].sum(), -(np.exp(log) * log).sum()]
         return np.concatenate([np.array(sums, dtype=np.float64), gaps])
 
@@ -43,6 +42,11 @@ class Classification(Task):
         z = logits.detach().movedim(1, -1).reshape(-1, logits.shape[1]).to("cpu", torch.float64).numpy()
         y = labels.detach().reshape(-1).cpu().numpy().astype(np.int64)
         return (z, y) if self.ignore is None else (z[y != self.ignore], y[y != self.ignore])
+
+
+def confidence_bins(confidence: Sums, bins: int = BINS) -> NDArray[np.int64]:
+    """Return the place of each confidence among bins of equal width, (a, b] as published; 0 is in the first."""
+    return np.clip(np.ceil(confidence * bins).astype(np.int64) - 1, 0, bins - 1)
 
 
 def _log_probabilities(logits: Sums) -> Sums:

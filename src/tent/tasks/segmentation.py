@@ -1,5 +1,7 @@
 """Semantic segmentation: a confusion matrix of pixels, and intersection over union of every class."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -31,7 +33,9 @@ class Segmentation(Task):
         y = labels.to(logits.device).long()
         if y.dim() != 3 or len(y) != len(logits):
             raise ValueError(f"labels of shape {tuple(labels.shape)} for logits of shape {tuple(logits.shape)}")
-        logits = _at_labels(logits.detach(), y)
+        _check_finite(logits)
+        logits = logits.detach() if logits.dtype == torch.float64 else logits.detach().float()
+        logits = resize_logits(logits, y.shape[1:])
         counted = torch.ones_like(y, dtype=torch.bool) if self.ignore is None else y != self.ignore
         y, answers = y[counted], logits.argmax(1)[counted]
         if len(y) and (int(y.max()) >= n or int(y.min()) < 0):
@@ -62,13 +66,17 @@ class Segmentation(Task):
         return {**{name: float(mean) for name, mean in zip(self.metrics, means, strict=True)}, **_by_class(iou)}
 
 
-def _at_labels(logits: Tensor, labels: Tensor) -> Tensor:
+def resize_logits(logits: Tensor, size: Sequence[int]) -> Tensor:
+    """Return logits (n, classes, h, w) at a height and width, between pixels by bilinear interpolation."""
+    if tuple(logits.shape[2:]) == tuple(size):
+        return logits
+    return F.interpolate(logits, size=tuple(size), mode="bilinear", align_corners=False)
+
+
+def _check_finite(logits: Tensor) -> None:
     if not bool(logits.isfinite().all()):
         bad = int((~logits.isfinite()).flatten(1).any(1).sum())
         raise ValueError(f"the model answered {bad:,} of {len(logits):,} images with NaN or Inf; nothing to measure")
-    if logits.shape[2:] != labels.shape[1:]:
-        logits = F.interpolate(logits.float(), size=tuple(labels.shape[1:]), mode="bilinear", align_corners=False)
-    return logits
 
 
 def _by_class(iou: Sums) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -121,7 +122,7 @@ def test_tiles_make_whole_maps(scenes: Path) -> None:
     ran = run(scenes, *options, "--tile", "12x16", out="tiles")
     assert ran.returncode == 0, ran.stderr
     whole, tiles = (json.loads((scenes / name / "summary.json").read_text()) for name in ("whole", "tiles"))
-    assert (whole["images"], tiles["images"]) == (3, 4 + 4 + 4)
+    assert (whole["images"], tiles["images"]) == (3, 3)
     counted = sum(height * width for height, width in SIZES)
     assert sum(whole["histogram_after"].values()) == counted
     for i, (height, width) in enumerate(SIZES):
@@ -143,14 +144,112 @@ def test_maps_of_overlapping_tiles_are_those_that_the_scores_are_of(scenes: Path
     assert summary["pixel_accuracy_after"] == pytest.approx(right / sum(height * width for height, width in SIZES))
 
 
+@pytest.mark.parametrize("data", [PAIRS, "images"])
+def test_pixels_that_tiles_share_are_counted_once_and_images_as_wholes(scenes: Path, data: str) -> None:
+    assert run(scenes, "--method", "bn", "--tile", "16x20", "--panels", "0", data=data).returncode == 0
+    summary = json.loads((scenes / "out/summary.json").read_text())
+    maps = {f"{i}.png": read_map(scenes / "out", f"label_maps/{i}.png") for i in range(3)}
+    counts = np.bincount(np.concatenate([each.ravel() for each in maps.values()]), minlength=3).tolist()
+    assert list(summary["histogram_after"].values()) == counts
+    with (scenes / "out/predictions.csv").open() as file:
+        rows = {row["file"]: row for row in csv.DictReader(file)}
+    assert (set(rows), summary["images"]) == (set(maps), 3)
+    assert [int(rows[f"{i}.png"]["pixels"]) for i in range(3)] == [height * width for height, width in SIZES]
+    net = library.adapt(load_net(scenes), library.BN())
+    for name, row in rows.items():
+        pixels = torch.from_numpy(np.array(opened(scenes / "images" / name))).permute(2, 0, 1)[None] / 255
+        entropies = whole_entropy(net, (pixels - 0.5) / 0.2, 16, 20)
+        assert float(row["entropy"]) == pytest.approx(float(entropies.mean()), abs=1e-4)
+        if data == PAIRS:
+            right = (maps[name] == read_map(scenes, f"labels/{name}")).mean()
+            assert float(row["pixel_accuracy"]) == pytest.approx(right, abs=1e-6)
+    assert summary["entropy_after"] == pytest.approx(
+        np.mean([float(row["entropy"]) for row in rows.values()]), abs=1e-5
+    )
+
+
+def load_net(folder: Path) -> torch.nn.Module:
+    return runpy.run_path(str(folder / "nets.py"))["net"]().eval()  # type: ignore[no-any-return]
+
+
+def whole_entropy(net: torch.nn.Module, x: torch.Tensor, height: int, width: int) -> torch.Tensor:
+    """Return the entropy of every pixel, of the first tile that shows it."""
+    found = torch.full(x.shape[2:], float("nan"))
+    for top in (0, x.shape[2] - height):
+        for left in (0, x.shape[3] - width):
+            tile = x[..., top : top + height, left : left + width]
+            logits = torch.nn.functional.interpolate(net(tile).detach(), size=(height, width), mode="bilinear")
+            own = found[top : top + height, left : left + width]
+            own[:] = torch.where(own.isnan(), library.losses.entropy(logits)[0], own)
+    return found
+
+
+def test_a_tiled_run_that_was_stopped_inside_an_image_goes_on(scenes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tent.apps.pixels.pixel_run import PixelRun
+
+    options = ("--tile", "16x20", "--panels", "0", "--every", "0")
+    assert run(scenes, *options, out="whole").returncode == 0
+    note, calls = PixelRun.note, []
+
+    def stop(self: PixelRun, *given: object) -> None:
+        calls.append(1)
+        if len(calls) == 7:
+            raise KeyboardInterrupt
+        note(self, *given)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PixelRun, "note", stop)
+        run(scenes, *options, out="parts")
+    assert not (scenes / "parts/summary.json").exists()
+    assert run(scenes, *options, out="parts").returncode == 0
+    for name in ("predictions.csv", "label_maps/1.png", "label_maps/2.png"):
+        assert (scenes / "whole" / name).read_bytes() == (scenes / "parts" / name).read_bytes()
+
+
+def test_the_picture_of_iterations_starts_from_the_delta(scenes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tent.apps.pixels import iterations
+
+    seen = []
+
+    def watch(adapted: library.Adapted, *given: object) -> dict[int, torch.Tensor]:
+        seen.append({name: param.detach().clone() for name, param in adapted.state.params.items()})
+        return iterate(adapted, *given)  # type: ignore[arg-type]
+
+    iterate = iterations.iterate
+    monkeypatch.setattr(iterations, "iterate", watch)
+    assert run(scenes, "--epochs", "3", "--lr", "0.1", "--panels", "1", out="first").returncode == 0
+    delta = library.Delta.load(scenes / "first/delta.safetensors")
+    ran = run(scenes, "--delta", "first/delta.safetensors", "--panels", "2")
+    assert ran.returncode == 0, ran.stderr
+    source = load_net(scenes).state_dict()
+    assert [torch.equal(each["1.weight"], source["1.weight"]) for each in seen] == [True, False, False]
+    moved = next(tensor for name, tensor in delta.tensors.items() if name.endswith("1.weight"))
+    assert all(torch.equal(each["1.weight"], moved) for each in seen[1:])
+    ran = run(scenes, "--delta", "first/delta.safetensors", "--episodic", out="episodic")
+    assert "--episodic goes back to the source before every batch, so first/delta" in ran.stderr
+
+
+def test_the_picture_of_iterations_can_be_of_label_maps_alone(scenes: Path) -> None:
+    assert run(scenes, "--panels", "2", out="with").returncode == 0
+    assert run(scenes, "--panels", "2", "--maps-only", out="without").returncode == 0
+    wide, narrow = (opened(scenes / name / "iterations.png") for name in ("with", "without"))
+    assert narrow.size[0] == pytest.approx(wide.size[0] * 5 / 6, abs=2)
+    colours = {tuple(colour) for colour in palette(("road", "sky", "car"))[:3].tolist()}
+    body = np.asarray(narrow.convert("RGB"))[60:].reshape(-1, 3)
+    pure, counts = np.unique(body, axis=0, return_counts=True)
+    shown = {tuple(colour): count for colour, count in zip(pure.tolist(), counts.tolist(), strict=True)}
+    white = shown.get((255, 255, 255), 0)
+    assert sum(shown.get(colour, 0) for colour in colours) > 0.9 * (len(body) - white)
+
+
 def test_tiles_of_a_damaged_image_are_left_out(scenes: Path) -> None:
     damaged = scenes / "images/1.png"
     damaged.write_bytes(damaged.read_bytes()[:1000])
     ran = run(scenes, "--tile", "12x16", "--panels", "0")
     assert ran.returncode == 0, ran.stderr
     summary = json.loads((scenes / "out/summary.json").read_text())
-    assert summary["images"] == 4 + 4
-    assert list(summary["unreadable"]) == [f"1.png@{top},{left}" for top in (0, 12) for left in (0, 16)]
+    assert summary["images"] == 2
+    assert list(summary["unreadable"]) == ["1.png"]
     assert sorted(path.name for path in (scenes / "out/label_maps").iterdir()) == ["0.png", "2.png"]
 
 

@@ -83,7 +83,27 @@ def test_gta5_palettes_are_never_read_as_colours(tmp_path: Path) -> None:
     made.pairs(tmp_path / "gta5", [7, 26, 0], palette=True)
     images = load("gta5", "train", tmp_path)
     assert classes_of(images) == [0, 13, 255]
-    assert len(images) == 3
+
+
+def test_gta5_is_split_as_its_authors_do_or_by_the_order_of_names(tmp_path: Path) -> None:
+    from scipy.io import savemat
+
+    made.pairs(tmp_path / "gta5", [7, 26], images=8)
+    whole = {split: load("gta5", split, tmp_path) for split in ("train", "val", "test")}
+    numbers = {split: [images.where(i) for i in range(len(images))] for split, images in whole.items()}
+    shares = {"train": range(4), "val": range(4, 6), "test": range(6, 8)}  # 50, 25 and 25% of the published images
+    assert numbers == {split: [f"images/{i:05d}.png" for i in own] for split, own in shares.items()}
+    published = "gta5 train (4 of the published 12,403 images), split by the order of names"
+    assert whole["train"].name == published
+    own = {"trainIds": [[1], [5]], "valIds": [[2]], "testIds": [[7], [9999]]}
+    savemat(tmp_path / "gta5/split.mat", {name: np.array(ids) for name, ids in own.items()})
+    train, test = load("gta5", "train", tmp_path), load("gta5", "test", tmp_path)
+    assert [train.where(i) for i in range(len(train))] == ["images/00001.png", "images/00005.png"]
+    assert (test.where(0), len(test)) == ("images/00007.png", 1)  # what was not brought is not missed
+    assert train.name == "gta5 train (2 of the published 12,403 images)"
+    (tmp_path / "gta5/split.mat").write_bytes(b"no matrices")
+    with pytest.raises(ValueError, match=r"split.mat: not the split of GTA5 .*; fetch it again, or move it away"):
+        load("gta5", "train", tmp_path)
 
 
 def test_camvid_judges_on_its_test_split(tmp_path: Path) -> None:
@@ -133,7 +153,7 @@ def test_sizes_that_differ_need_a_size_or_batches_of_one(tmp_path: Path) -> None
 
 
 def wrong(tmp_path: Path, kind: str) -> LabelMapImages:
-    root = made.pairs(tmp_path / "gta5", [7, 8], images=2)
+    root = made.pairs(tmp_path / "gta5", [7, 8], images=4)
     label = root / "labels/00001.png"
     if kind == "missing":
         label.unlink()

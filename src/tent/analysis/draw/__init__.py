@@ -6,11 +6,12 @@ from typing import Any
 
 from tent.analysis.draw.changes import draw_change_of_loss
 from tent.analysis.draw.confusions import draw_confusion
-from tent.analysis.draw.course import draw_stream
-from tent.analysis.draw.diagrams import draw_calibration, draw_movement
 from tent.analysis.draw.entropy_error import draw_error_by_entropy
 from tent.analysis.draw.feature_panels import draw_distances, draw_features
 from tent.analysis.draw.levels import draw_levels
+from tent.analysis.draw.movement_lines import draw_movement
+from tent.analysis.draw.reliability_diagram import draw_calibration
+from tent.analysis.draw.stream_panels import draw_stream
 from tent.analysis.draw.type_bars import draw_error_by_type
 from tent.analysis.numbers import Numbers
 from tent.plotting import save_figure

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tent.analysis.collectors.entropy_bins import COUNT, WIDTH
 from tent.analysis.draw.panel_row import (
     FEWEST,
     add_legend,
@@ -12,7 +13,6 @@ from tent.analysis.draw.panel_row import (
     name_counts,
     panel_row,
 )
-from tent.analysis.figures.entropy_bins import COUNT, WIDTH
 from tent.analysis.numbers import Numbers, number
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from tent.adapted import Adapted, adapt
-from tent.analysis.analyse_streams import answer, answer_together
+from tent.analysis.analyse_streams import answer, answer_together, learn_together
 from tent.analysis.features.capture import Features, capture, choose_layers, find_layers
 from tent.analysis.features.channels import EDGES, Alignment, Density, Moments, frechet_distance
 from tent.analysis.numbers import Numbers, Row
@@ -30,6 +30,7 @@ def compare_features(
     *,
     paired: bool = True,
     lr: float | None = None,
+    epochs: int = 0,
     track: Track | None = None,
 ) -> Numbers:
     """Adapt every model on the shifted stream, then compare features of it with the source's of the clean stream.
@@ -39,6 +40,7 @@ def compare_features(
         layers: names, or a number of norm layers that are evenly spaced.
         paired: whether both streams are the same images in the same order, as CKA to the clean features needs.
         lr: the oracle's learning rate; its own unless given.
+        epochs: passes over the shifted stream that are learnt from; 0: one, online. Features are of paused models.
     """
     names = choose_layers(model, layers) if isinstance(layers, int) else list(layers)
     find_layers(model, names)
@@ -49,7 +51,10 @@ def compare_features(
     reference = adapt(model, Source(), lean=False)
     for each in models.values():
         each.reset()
-    answer_together(models, shifted, lambda batch, logits: None, track)
+    if epochs:
+        learn_together(models, shifted, epochs, track)
+    else:
+        answer_together(models, shifted, lambda batch, logits: None, track)
     stats = _Stats(names, list(models), paired)
     with capture(reference.source, names) as features:
         evaluate(reference, clean, on_batch=lambda batch, output: stats.add_clean(features), track=track)

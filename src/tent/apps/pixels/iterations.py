@@ -7,13 +7,13 @@ import torch
 
 from tent.adapted import Adapted, adapt
 from tent.apps.adapt_run import answer
-from tent.apps.pixels.pixel_record import at_size
 from tent.data.segments.label_maps import Map
 from tent.data.segments.palette import overlay, paint
 from tent.data.sets.images import Pixels
 from tent.data.stream import Batch
 from tent.methods import with_pixels
 from tent.plotting import pyplot, save
+from tent.tasks.segmentation import resize_logits
 
 if TYPE_CHECKING:
     from tent.apps.pixels.pixel_run import PixelRun
@@ -28,7 +28,8 @@ def draw_iterations(run: "PixelRun", path: Path, images: int) -> None:
         rows += [_draw_row(run, _one(batch, i)) for i in range(len(batch.inputs))][: images - len(rows)]
         if len(rows) >= images or number >= images:
             break
-    titles = ["image", *(["label"] if run.labelled else []), "source", *_titles(run)]
+    images_too, labels_too = ([] if run.job.maps_only else ["image"]), (["label"] if run.labelled else [])
+    titles = [*images_too, *labels_too, "source", *_titles(run)]
     plt = pyplot()
     height = rows[0][0].shape[0] / rows[0][0].shape[1]
     figure, axes = plt.subplots(
@@ -48,14 +49,12 @@ def draw_iterations(run: "PixelRun", path: Path, images: int) -> None:
 
 
 def iterate(adapted: Adapted, batch: Batch, most: int = DRAWN_ITERATIONS[-1]) -> dict[int, torch.Tensor]:
-    """Return the logits of one image after each number of iterations, from the source on."""
-    adapted.reset()
+    """Return the logits of one image after each number of iterations, from the state that the model is in."""
     found = {}
     for number in range(1, most + 1):
         logits = answer(adapted, batch)
         if number in DRAWN_ITERATIONS:
             found[number] = logits
-    adapted.reset()
     return found
 
 
@@ -63,16 +62,22 @@ def _draw_row(run: "PixelRun", batch: Batch) -> list[Pixels]:
     image = run.pixels(batch.inputs[0])
     method = with_pixels(run.job.method, run.entry.preprocess.mean, run.entry.preprocess.std)
     adapted = adapt(run.entry.model, method, stats=run.adapted.stats, lr=run.job.lr, answers="after")
+    if run.job.delta:
+        adapted.load_delta(run.job.delta)
     placed = batch.to(next(run.entry.model.parameters()).device)
     answers = [answer(run._source, placed), *iterate(adapted, placed).values()]
-    row = [image]
+    row = [] if run.job.maps_only else [image]
     if batch.labels is not None:
         row.append(paint(batch.labels[0].to(torch.uint8).cpu().numpy(), run.colours))
-    return row + [overlay(image, _labels(each, image.shape), run.colours, 0.85) for each in answers]
+    return row + [_draw_answer(run, image, _labels(each, image.shape)) for each in answers]
+
+
+def _draw_answer(run: "PixelRun", image: Pixels, labels: Map) -> Pixels:
+    return paint(labels, run.colours) if run.job.maps_only else overlay(image, labels, run.colours, 0.85)
 
 
 def _labels(logits: torch.Tensor, shape: tuple[int, ...]) -> Map:
-    return at_size(logits, shape[0], shape[1])[0].argmax(0).to(torch.uint8).cpu().numpy()
+    return resize_logits(logits.float(), shape[:2])[0].argmax(0).to(torch.uint8).cpu().numpy()
 
 
 def _one(batch: Batch, i: int) -> Batch:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tent.apps.adapt_run import Run, answer
 from tent.apps.out_folder import ITERATIONS_FILE, LABEL_MAPS, OVERLAYS, OutFolder
 from tent.apps.pixels.iterations import draw_iterations
-from tent.apps.pixels.pixel_record import PixelRecord, at_size, map_name
+from tent.apps.pixels.pixel_record import TILE, PixelRecord, map_name
 from tent.data.preprocess import pillow_image
 from tent.data.segments.class_map import IGNORE
 from tent.data.segments.label_maps import LabelMapImages, Map
@@ -23,6 +23,7 @@ from tent.engine.structures import call_inputs, find_logits
 from tent.evaluate import Track
 from tent.files import atomic_write
 from tent.plotting import has_matplotlib
+from tent.tasks.segmentation import resize_logits
 
 if TYPE_CHECKING:
     from tent.apps.adapt import Job
@@ -65,15 +66,21 @@ class PixelRun(Run):
     def note(self, batch: Batch, output: Any) -> None:
         """Note one batch, and write its label maps."""
         after, before = find_logits(output, call_inputs(batch.inputs)), answer(self._source, batch)
-        done = len(self.record.rows)
-        places = self.answered()[done : done + len(after)]
-        for i, place in enumerate(places):
+        done, size = self.record.samples, batch.inputs.shape[2:]
+        for i, place in enumerate(self.answered()[done : done + len(after)]):
+            own, new = (resize_logits(each[i : i + 1].float(), size) for each in (before, after))
             labels = None if batch.labels is None else batch.labels[i : i + 1]
-            height, width = batch.inputs.shape[2:]
-            own, new = (at_size(each[i : i + 1], height, width) for each in (before, after))
-            self.record.add(own, new, labels)
+            self._count(own, new, labels, place)
             found = new[0].argmax(0).to(torch.uint8).cpu().numpy()
             self.write_map(found, overlay(self.pixels(batch.inputs[i]), found, self.colours), place)
+
+    def _count(self, before: torch.Tensor, after: torch.Tensor, labels: torch.Tensor | None, place: int) -> None:
+        """Add one image to the record, or of a tile what no tile of its image had before."""
+        if not isinstance(self.images, TiledImages):
+            return self.record.add(before, after, labels)
+        part = (..., *self.images.own_part(place))
+        labels = None if labels is None else labels[part]
+        return self.record.add(before[part], after[part], labels, more=not self.images.is_first(place))
 
     def write_map(self, labels: Map, laid: Pixels, place: int) -> None:
         """Write a label map with its palette, and the map laid over its image; a tile into those of its image."""
@@ -93,13 +100,13 @@ class PixelRun(Run):
     def _paste(self, path: Path, part: Pixels, place: int) -> Pixels:
         """Return the picture of a whole image with one more tile's own pixels in it; the first begins it anew."""
         tiles: TiledImages = self.images  # type: ignore[assignment]
-        image, top, left, new_top, new_left = tiles.boxes[place]
-        if (top, left) == (0, 0):
+        image, _, _, new_top, new_left = tiles.boxes[place]
+        if tiles.is_first(place):
             whole = np.full((*tiles.extents[image], *part.shape[2:]), IGNORE, dtype=np.uint8)
         else:
             with pillow_image().open(path) as there:
                 whole = np.array(there)
-        own = part[new_top - top :, new_left - left :]  # what two tiles share is the earlier's, as in the scores
+        own = part[tiles.own_part(place)]  # what two tiles share is the earlier's, as in the scores
         whole[new_top : new_top + own.shape[0], new_left : new_left + own.shape[1]] = own
         return whole
 
@@ -122,6 +129,15 @@ class PixelRun(Run):
     def _restore_record(self, left: dict[str, NDArray[Any]]) -> None:
         if left:
             self.record = PixelRecord.restore(left)
+
+    def files(self) -> list[str]:
+        """Return where each image that was answered lies, also if its tiles were."""
+        return list(dict.fromkeys(TILE.sub("", file) for file in super().files()))
+
+    @property
+    def unreadable(self) -> dict[str, str]:
+        """The images that were left out, and why."""
+        return {TILE.sub("", file): why for file, why in super().unreadable.items()}
 
     @property
     def labelled(self) -> bool:

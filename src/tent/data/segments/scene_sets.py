@@ -1,9 +1,20 @@
 """The sets of street scenes that are known by name, with their own classes and with the seven that they share."""
 
+from functools import partial
+from pathlib import Path
+
 from tent.data.segments import class_map
 from tent.data.segments.class_map import ClassMap
 from tent.data.segments.corrupted_scenes import corrupted_format
-from tent.data.segments.scenes import HELD_OUT, camvid_pairs, cityscapes_pairs, folder_pairs, scene_format
+from tent.data.segments.scenes import (
+    GTA5_SPLITS,
+    HELD_OUT,
+    camvid_pairs,
+    cityscapes_pairs,
+    folder_pairs,
+    open_gta5,
+    scene_format,
+)
 from tent.data.sets.published import Format, Set
 
 CITYSCAPES_SPLITS = {"train": 2_975, "val": 500}
@@ -17,7 +28,10 @@ def _cityscapes(ids: ClassMap) -> Format:
 
 
 def _gta5(ids: ClassMap) -> Format:
-    return scene_format(folder_pairs, ids, [("train", "labels")])
+    def list_pieces(folder: Path) -> list[str]:
+        return list(GTA5_SPLITS) if (folder / "labels").exists() else []
+
+    return Format(partial(open_gta5, ids=ids), list_pieces)
 
 
 def _carla(ids: ClassMap) -> Format:
@@ -64,8 +78,8 @@ SCENES = (
     *_corrupted("cityscapes", "Cityscapes-C"),
     *_corrupted("cityscapes-small", "Cityscapes-C at 512x256"),
     *_own_and_shared(
-        *("gta5", "GTA5", {"train": 24_966}, _gta5, class_map.CITYSCAPES),
-        "from https://download.visinf.tu-darmstadt.de/data/from_games, images and labels",
+        *("gta5", "GTA5", GTA5_SPLITS, _gta5, class_map.CITYSCAPES),
+        "from https://download.visinf.tu-darmstadt.de/data/from_games, images, labels and split.mat",
     ),
     *_own_and_shared(
         *("carla", "CARLA scenes", CARLA_SPLITS, _carla, class_map.CARLA),

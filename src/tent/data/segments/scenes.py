@@ -12,6 +12,8 @@ from tent.data.sets.images import Images
 from tent.data.sets.published import Format, Set
 
 HELD_OUT = "valid.txt"  # names of the images that are not learnt from, one a line
+GTA5_LIST = "split.mat"  # the authors' list of which image is in which split
+GTA5_SPLITS = {"train": 12_403, "val": 6_382, "test": 6_181}
 Pairs = list[tuple[str, str]]
 
 
@@ -31,8 +33,39 @@ def folder_pairs(folder: Path, split: str, hint: str) -> Pairs:
         raise FileNotFoundError(f"{listed}: no such list, and so there is no test split; write one name a line")
     if unknown := sorted(held - set(found)):
         raise ValueError(f"{listed}: names {unknown[0]}, which is not in {folder / 'images'}; {hint}")
-    own = [path for path in found if (path in held) == (split != "train")]
-    return [(f"images/{path}", str(Path("labels") / Path(path).with_suffix(".png"))) for path in own]
+    return _pair_up([path for path in found if (path in held) == (split != "train")])
+
+
+def gta5_pairs(folder: Path, split: str, hint: str) -> Pairs:
+    """Return `images/` and `labels/` of the same names that `split.mat` puts into a split.
+
+    Without that file the names, in their order, are cut into as large shares as the authors' splits have.
+    """
+    found, listed = _list(folder / "images", hint), folder / GTA5_LIST
+    if listed.is_file():
+        wanted = {f"{number:05d}" for number in _read_split(listed, split)}
+        return _pair_up([path for path in found if Path(path).stem in wanted])
+    names = list(GTA5_SPLITS)
+    sums = [sum(list(GTA5_SPLITS.values())[:place]) for place in range(len(names) + 1)]
+    ends = [round(len(found) * each / sums[-1]) for each in sums]
+    return _pair_up(found[ends[names.index(split)] : ends[names.index(split) + 1]])
+
+
+def _read_split(path: Path, split: str) -> list[int]:
+    """Return the numbers of a split's images in the authors' file."""
+    try:
+        from scipy.io import loadmat
+        from scipy.io.matlab import MatReadError
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(f"{path}: reading it needs scipy: pip install scipy, or move it away") from None
+    try:
+        return [int(number) for number in loadmat(path)[f"{split}Ids"].ravel()]
+    except (MatReadError, ValueError, KeyError, TypeError, NotImplementedError) as error:
+        raise ValueError(f"{path}: not the split of GTA5 ({error}); fetch it again, or move it away") from None
+
+
+def _pair_up(paths: Sequence[str]) -> Pairs:
+    return [(f"images/{path}", str(Path("labels") / Path(path).with_suffix(".png"))) for path in paths]
 
 
 def camvid_pairs(folder: Path, split: str, hint: str) -> Pairs:
@@ -48,6 +81,13 @@ def open_maps(
     images = LabelMapImages(f"{known.name} {split}", folder, found, ids, rows)
     if len(images) != known.splits[split]:
         images.name += f" ({len(images):,} of the published {known.splits[split]:,} images)"
+    return images
+
+
+def open_gta5(known: Set, folder: Path, split: str, *, ids: ClassMap) -> Images:
+    """Open one split of GTA5; its name says so where the split is not the authors'."""
+    images = open_maps(known, folder, split, pairs=gta5_pairs, ids=ids)
+    images.name += "" if (folder / GTA5_LIST).is_file() else ", split by the order of names"
     return images
 
 

@@ -77,6 +77,15 @@ class TiledImages(LabelMapImages):
         own[: new_top - top], own[:, : new_left - left] = IGNORE, IGNORE
         return own
 
+    def is_first(self, index: int) -> bool:
+        """Tell whether a tile is the first of its image."""
+        return self.boxes[index][1:3] == (0, 0)
+
+    def own_part(self, index: int) -> tuple[slice, slice]:
+        """Return the rows and columns of a tile that no earlier tile has."""
+        _, top, left, new_top, new_left = self.boxes[index]
+        return slice(new_top - top, None), slice(new_left - left, None)
+
     def where(self, index: int) -> str:
         """Return the image's file, and the row and column that the tile begins at."""
         place, top, left, _, _ = self.boxes[index]

@@ -10,6 +10,10 @@ from torch import Tensor, nn
 EXPANSION = 4  # of a bottleneck's channels
 MOMENTUM = 0.01  # of the running statistics, as the published networks were trained
 STEM = 64
+OTHER_HEADS = {  # parts of the authors' other networks, which have the same trunk
+    "conv3x3_ocr": "an HRNet with OCR (it has {}), and this one has a plain head; bring weights without OCR",
+    "incre_modules": "an ImageNet classifier (it has {}), and this one segments; bring weights of segmentation",
+}
 
 
 @dataclass(frozen=True)
@@ -149,6 +153,9 @@ class HRNet(nn.Module):
         own = {name: tensor for name, tensor in state.items() if not name.startswith("loss.")}
         if own and all(name.startswith("model.") for name in own):
             own = {name.removeprefix("model."): tensor for name, tensor in own.items()}
+        for part, words in OTHER_HEADS.items():
+            if any(name.startswith(f"{part}.") for name in own):
+                raise ValueError(words.format(part))
         counts = {  # that older versions of torch did not write
             name.replace("running_mean", "num_batches_tracked"): torch.tensor(0)
             for name in own

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from tent.data.segments.class_map import IGNORE
 from tent.engine.structures import find_logits
+from tent.tasks.segmentation import resize_logits
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class PixelCrossEntropy(Objective):
     def forward(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Mean cross-entropy over the pixels that count."""
         logits = model(batch.inputs).float()
-        logits = F.interpolate(logits, size=tuple(batch.labels.shape[1:]), mode="bilinear", align_corners=False)
+        logits = resize_logits(logits, batch.labels.shape[1:])
         total = F.cross_entropy(logits, batch.labels, ignore_index=IGNORE, reduction="sum")
         return total / (batch.labels != IGNORE).sum().clamp_min(1), logits
 

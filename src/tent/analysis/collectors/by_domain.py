@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tent.analysis.figure import Figure
+from tent.analysis.collector import Collector
 from tent.analysis.numbers import Numbers, Row, Value
 from tent.analysis.observation import Domain, Floats, Observation
 from tent.analysis.ranks import rank_correlation
@@ -19,7 +19,7 @@ class _Sums:
     labelled: bool = True
 
 
-class _ByDomain(Figure):
+class _ByDomain(Collector):
     sees_original = True
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tent.analysis.figure import Figure
+from tent.analysis.collector import Collector
 from tent.analysis.numbers import Numbers, Row
 from tent.analysis.observation import Floats, Observation
 
@@ -31,7 +31,7 @@ class _Point:
         )
 
 
-class AlongStream(Figure):
+class AlongStream(Collector):
     """What was answered, point by point of a stream: a batch each, or as many neighbours as 256 points ask for."""
 
     name = "stream"

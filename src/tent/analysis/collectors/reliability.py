@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from tent.analysis.figure import Figure
+from tent.analysis.collector import Collector
 from tent.analysis.numbers import Numbers, Row, share
 from tent.analysis.observation import Floats, Observation
-from tent.tasks.classification import BINS
+from tent.tasks.classification import BINS, confidence_bins
 
 
-class Calibration(Figure):
+class Calibration(Collector):
     """The reliability diagram over 15 bins of confidence, and the expected calibration error (ECE) that it sums to."""
 
     name = "calibration"
@@ -23,7 +23,7 @@ class Calibration(Figure):
             if own.wrong is None:
                 raise ValueError(f"{self.name} needs labels, and the stream has none")
             sums = self._sums.setdefault(method, np.zeros((3, self._bins)))
-            place = np.clip(np.ceil(own.confidence * self._bins).astype(int) - 1, 0, self._bins - 1)  # (a, b]
+            place = confidence_bins(own.confidence, self._bins)
             for row, weights in enumerate((None, ~own.wrong, own.confidence)):
                 sums[row] += np.bincount(place, weights, self._bins)
 

@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 
-from tent.analysis.figure import Figure
+from tent.analysis.collector import Collector
 from tent.analysis.numbers import Numbers, Row
 from tent.analysis.observation import Floats, Observation
 from tent.analysis.ranks import MOST, Reservoir, rank_correlation
 
 
-class ChangeOfLoss(Figure):
+class ChangeOfLoss(Collector):
     """The density of (ΔH, ΔL), each divided by log of the number of classes and clipped to ±1, for pairs of methods.
 
     The rank correlation is of the values as drawn: exact up to a million images, of a random million beyond.

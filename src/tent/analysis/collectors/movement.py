@@ -5,14 +5,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from tent.adapted import Adapted
-from tent.analysis.figure import Figure
+from tent.analysis.collector import Collector
 from tent.analysis.numbers import Numbers, Row
 from tent.analysis.observation import Domain, Floats
 
 GREEK = {"weight": "γ", "bias": "β"}  # of a norm layer
 
 
-class Movement(Figure):
+class Movement(Collector):
     """How far each tensor went from the source's, at the end of every domain: the root mean square over domains."""
 
     name = "movement"

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tent.analysis.figure import Figure
+from tent.analysis.collector import Collector
 from tent.analysis.numbers import Numbers, Row
 from tent.analysis.observation import Integers, Observation
 
 
-class Confusion(Figure):
+class Confusion(Collector):
     """How often images of a class were answered with another, before and after."""
 
     name = "confusion"

@@ -1,4 +1,4 @@
-"""What every figure answers to: it is told of batches one by one, keeps sums, and gives its numbers at the end."""
+"""What collects the numbers of a figure: it is told of batches one by one, keeps sums, and gives numbers at the end."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -8,7 +8,7 @@ from tent.analysis.numbers import Numbers
 from tent.analysis.observation import Domain, Observation
 
 
-class Figure:
+class Collector:
     """The numbers of one figure, added up batch by batch; what is kept does not grow with the number of images."""
 
     name: ClassVar[str]

@@ -1,10 +1,9 @@
-"""Pictures of calibration and of parameters that moved."""
+"""The picture of calibration: accuracy against confidence."""
 
 from typing import Any
 
 from tent.analysis.draw.panel_row import (
     FEWEST,
-    MARKS,
     add_legend,
     draw_line,
     line_colour,
@@ -14,8 +13,6 @@ from tent.analysis.draw.panel_row import (
 )
 from tent.analysis.numbers import Numbers, number
 from tent.plotting import INK
-
-PARAMETERS = {"γ": ("#d1495b", "D", "-"), "β": ("#2e86ab", "s", "--")}
 
 
 def draw_calibration(numbers: Numbers, title: str = "") -> Any:
@@ -35,22 +32,4 @@ def draw_calibration(numbers: Numbers, title: str = "") -> Any:
     add_legend(axes[0], loc="upper left")
     name_axes(axes[0], "confidence (%)", "accuracy (%)", "below the diagonal: too sure")
     name_axes(axes[1], "confidence (%)", "share of images (%)", "how sure")
-    return figure
-
-
-def draw_movement(numbers: Numbers, title: str = "") -> Any:
-    """Draw how far each tensor moved, by depth: a panel a method, a line a kind of parameter."""
-    methods = methods_of(numbers.rows)
-    figure, axes = panel_row(len(methods), 2.4, title, width=min(9.0, 4.5 + 3.0 * len(methods)))
-    for axis, method in zip(axes, methods, strict=True):
-        rows = [row for row in numbers.rows if row["method"] == method]
-        for kind in dict.fromkeys(str(row["parameter"]) for row in rows):
-            own = [row for row in rows if row["parameter"] == kind]
-            colour, mark, line = PARAMETERS.get(kind, ("#8a8a8a", "o", ":"))
-            x, y = [row["depth"] for row in own], [row["change"] for row in own]
-            axis.plot(x, y, f"{line}{mark}", color=colour, label=kind, **MARKS)
-        axis.set_ylim(bottom=0)
-        axis.margins(y=0.15)
-        name_axes(axis, "layer, from the input to the output", "change (root mean square)", method)
-    add_legend(axes[0], loc="lower left")
     return figure

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from tent.analysis.figure import Figure
+from tent.analysis.collector import Collector
 from tent.analysis.numbers import Numbers, Row, share
 from tent.analysis.observation import Floats, Observation, Predictions
 from tent.analysis.ranks import MOST, Reservoir
@@ -12,7 +12,7 @@ from tent.analysis.ranks import MOST, Reservoir
 WIDTH, COUNT = "equal width", "equal count"
 
 
-class ErrorByEntropy(Figure):
+class ErrorByEntropy(Collector):
     """The share of wrong answers in bins of entropy, of equal width and of equal count, with the images in each.
 
     Bins of equal count need all entropies; they are exact up to a million images, and of a random million beyond.
