@@ -1,7 +1,7 @@
 """THE stream loop: a stream through a model under adaptation, counted by a task; all that runs a stream calls it."""
 
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -32,7 +32,7 @@ class Evaluation:
     by_domain: dict[str, dict[str, float]]
     by_batch: dict[str, list[float]]
     samples: int
-    seconds: float  # inside the model's calls alone
+    seconds: float  # inside the model's calls alone; beside them, files of images may be read ahead
     counts: dict[str, int]  # forwards, backwards, updates, skipped, resets
 
 
@@ -109,30 +109,30 @@ class _Run:
 
     def learn(self, stream: Stream, what: str) -> None:
         rest = self._rest(stream)
-        for batch in self.track(rest, what, len(rest)) if len(rest) else ():
-            self._call(batch, partial(self.adapted.fit, [batch.to(self.device)]))
-            self._end_batch()
+        with closing(rest.prefetch()) as batches:
+            for batch in self.track(batches, what, len(rest)) if len(rest) else ():
+                self._call(batch, partial(self.adapted.fit, [batch.to(self.device)]))
+                self._end_batch()
 
     def answer(self, stream: Stream, tally: Tally | None, on_batch: OnBatch | None, learns: bool) -> None:
         stream = self._rest(stream)
-        batches = self.track(stream, "adapting" if learns else "answering", len(stream))
-        for number, batch in enumerate(batches):
-            placed = batch.to(self.device)
-            inputs = call_inputs(placed.inputs)
-            in_time = learns and number * (self.pace or 0.0) >= self.busy_until
-            before = self._passes()
-            with nullcontext() if in_time else self.adapted.paused():
-                output = self._call(placed, partial(self.adapted, *inputs[0], **inputs[1]), in_time)
-            if self.pace is not None and in_time:
-                self.busy_until = number * self.pace + (self._passes() - before) / count_samples(inputs)
-            if tally:
-                if batch.labels is None:
-                    raise ValueError(f"{stream.name}: its labels are not known, so that nothing can be measured")
-                read = tally.task.read(output, inputs, batch.labels, self.adapted.state.setup.pick)
-                tally.add(*read, stream.batch_domains(number))
-            if on_batch:
-                on_batch(placed, output)
-            self._end_batch()
+        with closing(stream.prefetch()) as batches:
+            for number, batch in enumerate(self.track(batches, "adapting" if learns else "answering", len(stream))):
+                placed = batch.to(self.device)
+                inputs = call_inputs(placed.inputs)
+                in_time, before = learns and number * (self.pace or 0.0) >= self.busy_until, self._passes()
+                with nullcontext() if in_time else self.adapted.paused():
+                    output = self._call(placed, partial(self.adapted, *inputs[0], **inputs[1]), in_time)
+                if self.pace is not None and in_time:
+                    self.busy_until = number * self.pace + (self._passes() - before) / count_samples(inputs)
+                if tally:
+                    if batch.labels is None:
+                        raise ValueError(f"{stream.name}: its labels are not known, so that nothing can be measured")
+                    read = tally.task.read(output, inputs, batch.labels, self.adapted.state.setup.pick)
+                    tally.add(*read, stream.batch_domains(number))
+                if on_batch:
+                    on_batch(placed, output)
+                self._end_batch()
 
     def _rest(self, stream: Stream) -> Stream:
         """Return what a pass over a stream has still to do."""

@@ -2,6 +2,7 @@
 
 import errno
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -196,7 +197,8 @@ class Job:
         images, device = load_source_images(str(self.source_data)), model_device(entry.model)
         stream = Stream(images, max(self.batch_size, SOURCE_BATCH), Shuffled(self.data.seed), entry.preprocess)
         stream = stream.first(min(self.source_images, stream.total))
-        adapted.prepare(batch.to(device) for batch in track(stream, "preparing", len(stream)))
+        with closing(stream.prefetch()) as batches:
+            adapted.prepare(batch.to(device) for batch in track(batches, "preparing", len(stream)))
 
 
 def load_model(

@@ -18,7 +18,6 @@ from tent.apps.run_plot import draw_run
 from tent.apps.run_settings import own_file
 from tent.data import Stream
 from tent.data.order import Stored
-from tent.data.sets.folders import FolderImages
 from tent.data.sets.images import Images
 from tent.data.stream import Batch
 from tent.engine.structures import call_inputs, find_logits
@@ -129,7 +128,7 @@ class Run:
 
     @property
     def _left_out(self) -> dict[int, str]:
-        return self.images.unreadable if isinstance(self.images, FolderImages) else {}
+        return self.images.unreadable
 
     def _resume(self, folder: OutFolder, left: dict[str, Any]) -> int:
         about = left.pop(ABOUT)
@@ -168,7 +167,7 @@ def probe(entry: Entry, images: Images, model: str) -> tuple[int, bool]:
     """Return how many classes a model answers one image with, and whether for each pixel; say so if it cannot."""
     batch = next(iter(Stream(images, 1, Stored(), entry.preprocess)), None)
     if batch is None:
-        raise ValueError(f"{images.name}: none of its images can be read; {next(iter(images.unreadable.values()))}")  # type: ignore[attr-defined]
+        raise ValueError(f"{images.name}: none of its images can be read; {next(iter(images.unreadable.values()))}")
     batch = batch.to(model_device(entry.model))
     try:
         shape = answer(adapt(entry.model, Source(), lean=False), batch).shape  # torch's own words for what fails

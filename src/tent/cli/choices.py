@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 MODEL = (
     "A shipped model (r26-cifar10, r26-svhn, r26-mnist), densenet-cifar10, densenet-cifar100, trained:NAME or "
-    "trained:FOLDER of `tent train`, timm:NAME, torchvision:NAME, hf:NAME, robustbench:NAME or FILE.py:factory."
+    "trained:FOLDER of `tent train`, timm:NAME, torchvision:NAME, hf:NAME, robustbench:NAME, efficientnet-lite:0, "
+    "1 or 2, or FILE.py:factory."
 )
 METHOD = (
     "source, bn, tent, cotta and others (see the documentation), or FILE.py:Class; options follow a colon: pl:0.9, "
@@ -40,7 +41,7 @@ Crop = Annotated[str | None, _step("Centre that is kept: a side, or HEIGHTxWIDTH
 Mean = Annotated[str | None, _step("Of each channel, on a scale of 0 to 1: 0.485,0.456,0.406.")]
 Std = Annotated[str | None, _step("Deviation of each channel: 0.229,0.224,0.225.")]
 Interpolation = Annotated[str | None, _step("bilinear, bicubic, nearest, lanczos, box or hamming.")]
-Like = Annotated[str | None, _step("Prepare images as for timm:NAME, torchvision:NAME or hf:NAME.")]
+Like = Annotated[str | None, _step("Prepare images as for timm:NAME, torchvision:NAME, hf:NAME, efficientnet-lite:0.")]
 GAP = 30.0  # seconds between lines of progress, where there is no terminal
 SWITCH = {"true": True, "false": False}
 

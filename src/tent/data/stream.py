@@ -1,19 +1,21 @@
 """Ordered batches of inputs, labels and their domain: the same for every method, the same every time."""
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from tent.data.order import Indices, Order, Shuffled
+from tent.data.prefetch import read_ahead
 from tent.data.preprocess import Preprocess
 from tent.data.samples import Samples
 from tent.data.sets.images import Images
-from tent.data.stream_source import Source, check_domains
-from tent.engine.structures import list_tensors, map_tensors
+from tent.data.stream_source import Source, check_domains, check_options, class_labels, fork_sources, read_batch
+from tent.engine.structures import map_tensors
 
+AHEAD = 2  # batches: one that is ready, and one that is being read
 MIXED = "mixed"  # the domain of a batch of a mixture
 
 
@@ -48,11 +50,11 @@ class Stream:
         domain: str | None = None,
     ) -> None:
         data = images if isinstance(images, Images | Samples) else Samples(images)
-        _check_options(data, order, preprocess)
+        check_options(data, order, preprocess)
         total, preprocess = len(data), preprocess or Preprocess()
         self._sources: tuple[Source, ...] = (Source(data, preprocess, domain or data.name),)
         self._source: Indices = np.zeros(total, dtype=np.int64)
-        self._index: Indices = order.permutation(total, lambda: _class_labels(data))
+        self._index: Indices = order.permutation(total, lambda: class_labels(data))
         self._ends: Indices = _ends(total, batch_size)
         self.name, self.classes, self.order_words = data.name, data.classes, order.words
         kind, words = ("images", f"; {preprocess.words}") if isinstance(data, Images) else ("samples", "")
@@ -94,13 +96,24 @@ class Stream:
         return tuple(source.data.sha256 for source in self._sources)
 
     def __iter__(self) -> Iterator[Batch]:
-        start = 0
-        for end in self._ends:
-            inputs, labels = self._read(self._source[start:end], self._index[start:end])
-            source = self._sources[int(self._source[start])]
-            start = end
-            if inputs is not None:  # as it is where no image of a batch can be read
-                yield Batch(inputs, labels, MIXED if source.mixed else source.domain)
+        for number in range(len(self)):
+            batch = self._read(self._sources, number)
+            if batch is not None:
+                yield batch
+
+    def prefetch(self, batches: int | None = None) -> Generator[Batch, None, None]:
+        """Return the same batches in the same order, read in a thread while those before are worked on.
+
+        Close it to stop the thread; a loop that ends, also by an exception, does.
+
+        Args:
+            batches: how many are held ahead at most; 2 unless given, or 0, without a thread, where no file is decoded.
+        """
+        if batches is None:
+            batches = AHEAD if any(source.decodes for source in self._sources) else 0
+        if batches < 0:
+            raise ValueError(f"prefetch {batches}: give the batches to hold ahead, or 0 to read each in its turn")
+        return self._read_ahead(batches) if batches else (batch for batch in self)
 
     def batch_domains(self, number: int) -> list[str]:
         """Return the domain of each sample of a batch."""
@@ -173,24 +186,25 @@ class Stream:
         joined.protocol = f"one after another, {times} times: {_list_protocols(streams)}"
         return joined
 
-    def _read(self, source: Indices, index: Indices) -> tuple[Any, Any]:
-        used = np.unique(source)
-        if len(used) == 1:
-            return self._sources[int(used[0])].read(index)
-        places = [np.flatnonzero(source == each) for each in used]
-        parts = [self._sources[int(each)].read(index[own]) for each, own in zip(used, places, strict=True)]
-        back = torch.from_numpy(np.argsort(np.concatenate(places), kind="stable"))
-        try:
-            return _merge([inputs for inputs, _ in parts], back), _merge([labels for _, labels in parts], back)
-        except RuntimeError:
-            sizes = {tuple(t.shape[1:]) for inputs, _ in parts for t in list_tensors(inputs)}
-            raise ValueError(f"{self.name}: one batch has images of {sizes}; preprocess all to one size") from None
+    def _read(self, sources: Sequence[Source], number: int) -> Batch | None:
+        """Return a batch, or None if no image of it can be read."""
+        start, end = int(self._ends[number - 1]) if number else 0, int(self._ends[number])
+        inputs, labels = read_batch(sources, self._source[start:end], self._index[start:end], self.name)
+        source = sources[int(self._source[start])]
+        return None if inputs is None else Batch(inputs, labels, MIXED if source.mixed else source.domain)
 
+    def _read_ahead(self, batches: int) -> Generator[Batch, None, None]:
+        forks = fork_sources(self._sources)
 
-def _merge(parts: Sequence[Any], back: torch.Tensor) -> Any:
-    """Return the same structure with the tensors of all parts joined, and put back into the stream's order."""
-    tensors = zip(*[list_tensors(part) for part in parts], strict=True)
-    return map_tensors(parts[0], lambda _: torch.cat(next(tensors))[back])
+        def read(number: int) -> tuple[Batch | None, list[dict[int, str]]]:
+            batch = self._read(forks, number)
+            return batch, [dict(fork.unreadable) for fork in forks]
+
+        for batch, notes in read_ahead(read, len(self), batches):
+            for source, known in zip(self._sources, notes, strict=True):  # in its turn, as if it had been read now
+                source.unreadable.update(known)
+            if batch is not None:
+                yield batch
 
 
 def _join(streams: Sequence[Stream]) -> Stream:
@@ -223,21 +237,6 @@ def _ends(total: int, batch_size: int) -> Indices:
     if batch_size < 1:
         raise ValueError(f"batch_size {batch_size}: a batch has at least one image")
     return np.minimum(np.arange(batch_size, total + batch_size, batch_size, dtype=np.int64), total)
-
-
-def _check_options(data: Images | Samples, order: Order, preprocess: Preprocess | None) -> None:
-    if not len(data):
-        raise ValueError(f"{data.name}: no images to stream")
-    if not isinstance(order, Order):
-        raise TypeError(f"order {order!r}: give an order of tent.data.order, such as Shuffled(0) or Stored()")
-    if preprocess is not None and isinstance(data, Samples):
-        raise ValueError(f"{data.name}: preprocess is for images; samples come as the model takes them")
-
-
-def _class_labels(data: Images | Samples) -> Indices:
-    if data.labels is None:
-        raise ValueError(f"{data.name}: an order by class needs one label a sample, and there is none")
-    return data.labels
 
 
 def _shared_order(streams: Sequence[Stream]) -> str:

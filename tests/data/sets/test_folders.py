@@ -1,10 +1,13 @@
+import warnings
+
 import made
 import numpy as np
 import pytest
+from PIL import Image
 
 from tent.data import Preprocess, Stream, load
 from tent.data.order import Stored
-from tent.data.sets.folders import read_image
+from tent.data.sets.folders import open_folder, read_image
 
 
 def flat(images, n):
@@ -134,3 +137,23 @@ def test_broken_images_are_left_out_of_batches_where_asked(classes):
     assert [y.tolist() for _, y, _ in Stream(images, 3, Stored(), Preprocess((4, 4)))] == [[1]]
     assert stream.readable == [1]
     assert list(stream.after(1)) == []
+
+
+def test_reading_in_threads_leaves_the_warnings_of_the_process_on(tmp_path):
+    for i in range(16):
+        made.image_file(tmp_path / f"{i}.png", made.pixels(64, 64, 3, seed=i))
+    images = open_folder(tmp_path)
+    for _ in range(20):
+        images.fetch(np.arange(16))
+    with pytest.raises(RuntimeWarning, match="of one's own"):  # which all are in tests
+        warnings.warn("of one's own", RuntimeWarning, stacklevel=1)
+
+
+def test_remarks_of_pillow_are_let_pass(tmp_path):
+    palette = Image.fromarray(made.pixels(8, 8, 3)).convert("P")
+    palette.save(tmp_path / "0.png", transparency=bytes(range(256)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="Transparency"), Image.open(tmp_path / "0.png") as image:
+            image.convert("RGB")
+        assert open_folder(tmp_path).fetch(np.array([0]))[0].shape == (8, 8, 3)

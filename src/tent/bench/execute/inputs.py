@@ -95,6 +95,11 @@ class Part(Images):
     def __len__(self) -> int:
         return len(self._rows)
 
+    @property
+    def decodes(self) -> bool:
+        """Whether the whole set does."""
+        return self._whole.decodes
+
     def fetch(self, indices: NDArray[np.int64], each: Each | None = None) -> Pixels | list[Pixels]:
         """Return the images at these places of the part."""
         return self._whole.fetch(self._rows[indices], each)

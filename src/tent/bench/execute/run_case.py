@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -71,7 +71,8 @@ def _evaluate(
     shown = replace(case, domains="sequence", order="shuffled", images=None)
     prepare = build_stream(shown, [case.prepare], entry) if case.prepare else None
     if prepare is not None:
-        adapted.prepare(prepare)
+        with closing(prepare.prefetch()) as batches:
+            adapted.prepare(batches)
     found = evaluate(
         adapted,
         stream,

@@ -1,5 +1,6 @@
 """Images cut into tiles that fit into memory, each a sample of its own, with its own part of the label map."""
 
+import copy
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -44,6 +45,12 @@ class TiledImages(LabelMapImages):
 
     def __len__(self) -> int:
         return len(self.boxes)
+
+    def fork(self) -> "TiledImages":
+        """Return the same tiles of a fork of the images."""
+        other = copy.copy(self)
+        other.unreadable, other.whole = dict(self.unreadable), self.whole.fork()
+        return other
 
     @property
     def labelled(self) -> bool:

@@ -1,7 +1,9 @@
 """Images that lie as files in folders: one folder a class, a list with labels, or no labels at all."""
 
+import copy
 import hashlib
 import os
+import re
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +17,8 @@ from tent.data.preprocess import pillow_image
 from tent.data.sets.images import Each, Images, Labels, Pixels, check_labels
 
 SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+PILLOW = r"PIL\."  # its modules
+REMARKS = ("ignore", None, Warning, re.compile(PILLOW), 0)  # their warnings, as an entry of `warnings.filters`
 THREADS = min(8, os.cpu_count() or 1)  # decoding leaves the interpreter's lock, so threads are enough
 
 
@@ -33,7 +37,6 @@ class FolderImages(Images):
         super().__init__(name, labels, classes, class_names)
         self.folder, self.files = folder, tuple(files)
         self.skips = False  # whether what cannot be read is left out, and noted, rather than raised
-        self.unreadable: dict[int, str] = {}  # what was wrong with each that was left out, by its place
 
     def __len__(self) -> int:
         return len(self.files)
@@ -61,11 +64,16 @@ class FolderImages(Images):
                 images = list(pool.map(read, places))
         return [image for image in images if image is not None]
 
-    def readable(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return those of the places that `fetch` returned images of."""
-        if not self.unreadable:
-            return indices
-        return np.array([index for index in indices.tolist() if index not in self.unreadable], dtype=np.int64)
+    def fork(self) -> "FolderImages":
+        """Return the same files with notes of their own on what cannot be read."""
+        other = copy.copy(self)
+        other.unreadable = dict(self.unreadable)
+        return other
+
+    @property
+    def decodes(self) -> bool:
+        """Always: nothing but the files' names is kept."""
+        return True
 
     def where(self, index: int) -> str:
         """Return the file's path inside the folder."""
@@ -85,14 +93,23 @@ class FolderImages(Images):
 def read_image(path: Path) -> Pixels:
     """Return one image file as uint8 (h, w, 3), or say which file is broken."""
     image_module = pillow_image()
+    _ignore_remarks()
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such image; restore it, or fetch the set again")
     try:
-        with warnings.catch_warnings(), image_module.open(path) as image:
-            warnings.simplefilter("ignore")  # pillow's remarks on odd metadata; what matters is raised
+        with image_module.open(path) as image:
             return np.asarray(image.convert("RGB"))
     except (OSError, ValueError, SyntaxError, image_module.DecompressionBombError) as error:
         raise ValueError(f"{path}: not a whole image ({error}); replace or remove it") from error
+
+
+def _ignore_remarks() -> None:
+    """Let Pillow's remarks on odd metadata pass; what matters is raised.
+
+    `warnings.catch_warnings` is not for threads: two that overlap leave every warning of the process switched off.
+    """
+    if list(warnings.filters[:1]) != [REMARKS]:
+        warnings.filterwarnings("ignore", module=PILLOW)
 
 
 def list_images(folder: Path) -> list[str]:

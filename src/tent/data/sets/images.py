@@ -27,6 +27,7 @@ class Images:
         self.name, self.classes = name, classes
         self.labels = labels
         self.class_names = None if class_names is None else tuple(class_names)
+        self.unreadable: dict[int, str] = {}  # what was wrong with each image that was left out, by its place
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -41,7 +42,18 @@ class Images:
 
     def readable(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return those of the places that `fetch` returned images of: all, unless unreadable ones are left out."""
-        return indices
+        if not self.unreadable:
+            return indices
+        return np.array([index for index in indices.tolist() if index not in self.unreadable], dtype=np.int64)
+
+    def fork(self) -> "Images":
+        """Return the same set for a thread to read ahead from; what it leaves out there is not noted here."""
+        return self
+
+    @property
+    def decodes(self) -> bool:
+        """Whether images are decoded from files whenever they are fetched, so that it pays to read ahead."""
+        return False
 
     def where(self, index: int) -> str:
         """Return where image number `index` lies: its file, or its row in one."""

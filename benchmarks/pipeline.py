@@ -1,0 +1,81 @@
+"""Images a second from files to answers: the pipeline alone, the model alone, and both with and without reading ahead.
+
+Run: python benchmarks/pipeline.py [FOLDER] [--images 256] [--batch 64] [--repeats 2]
+
+FOLDER holds photographs; imagenet-val5k in the data folder unless given. All is interleaved, medians are printed.
+`slower` is the slower half. Both halves want the same cores: where each of them alone fills them all, no loader gets
+past `bound`, which is 1 / (1/pipeline + 1/model).
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable, Iterable
+
+import torch
+
+import tent
+from tent.data import Stream, load
+from tent.data.data_folder import data_folder
+from tent.data.stream import Batch
+from tent.models import zoo
+
+METHODS: tuple[tent.Method, ...] = (tent.Source(), tent.BN(), tent.Tent())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", default=str(data_folder() / "imagenet-val5k"))
+    parser.add_argument("--model", default="efficientnet-lite:0")
+    parser.add_argument("--images", type=int, default=256)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--repeats", type=int, default=2)
+    options = parser.parse_args()
+    entry = zoo.load(options.model)
+    stream = Stream(load(f"folder:{options.folder}", labelled=False), options.batch, preprocess=entry.preprocess)
+    stream = stream.first(min(options.images, stream.total))
+    print(f"{entry.name} on {stream.protocol}; {torch.get_num_threads()} thread(s) of torch, {options.repeats} repeats")
+    print(f"{'images a second':18}" + "".join(f"{name:>10}" for name in HEADS))
+    for method in METHODS:
+        print_row(type(method).__name__, measure(tent.adapt(entry.model, method), stream, options.repeats))
+
+
+def measure(model: tent.Adapted, stream: Stream, repeats: int) -> dict[str, float]:
+    """Return the images a second of each way, interleaved."""
+    held = list(stream)
+    model(held[0].inputs)  # the first call is checked against torch's own functions
+    ways: dict[str, Callable[[], None]] = {
+        "pipeline": lambda: run(None, stream.prefetch(0)),
+        "model": lambda: run(model, held),
+        "in turn": lambda: run(model, stream.prefetch(0)),
+        "ahead": lambda: run(model, stream.prefetch()),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(repeats):
+        for name, way in ways.items():
+            begun = time.perf_counter()
+            way()
+            seconds[name].append(time.perf_counter() - begun)
+    return {name: stream.total / statistics.median(times) for name, times in seconds.items()}
+
+
+def run(model: tent.Adapted | None, batches: Iterable[Batch]) -> None:
+    for batch in batches:
+        if model is not None:
+            model(batch.inputs)
+
+
+HEADS = ("pipeline", "model", "in turn", "/slower", "ahead", "/slower", "bound", "ahead/it")
+
+
+def print_row(name: str, rates: dict[str, float]) -> None:
+    slower = min(rates["pipeline"], rates["model"])
+    bound = 1 / (1 / rates["pipeline"] + 1 / rates["model"])
+    turn, ahead = rates["in turn"], rates["ahead"]
+    numbers = [f"{rates['pipeline']:.1f}", f"{rates['model']:.1f}", f"{turn:.1f}", f"{turn / slower:.2f}"]
+    numbers += [f"{ahead:.1f}", f"{ahead / slower:.2f}", f"{bound:.1f}", f"{ahead / bound:.2f}"]
+    print(f"{name:18}" + "".join(f"{each:>10}" for each in numbers), flush=True)
+
+
+if __name__ == "__main__":
+    main()
