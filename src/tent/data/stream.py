@@ -11,7 +11,7 @@ from tent.data.order import Indices, Order, Shuffled
 from tent.data.preprocess import Preprocess
 from tent.data.samples import Samples
 from tent.data.sets.images import Images
-from tent.data.stream_source import Source, check_domains
+from tent.data.stream_source import Source, check_domains, fit_preprocess
 from tent.engine.structures import list_tensors, map_tensors
 
 MIXED = "mixed"  # the domain of a batch of a mixture
@@ -35,7 +35,7 @@ class Stream:
     Args:
         images: a set of images, or Samples of any structure, or a plain sequence of such.
         order: one of `tent.data.order`.
-        preprocess: what is done to images; samples come prepared.
+        preprocess: what is done to images; samples come prepared, and a set of crops is not cropped again.
         domain: what its batches are named by; the name of the set unless given.
     """
 
@@ -49,7 +49,7 @@ class Stream:
     ) -> None:
         data = images if isinstance(images, Images | Samples) else Samples(images)
         _check_options(data, order, preprocess)
-        total, preprocess = len(data), preprocess or Preprocess()
+        total, preprocess = len(data), fit_preprocess(data, preprocess or Preprocess())
         self._sources: tuple[Source, ...] = (Source(data, preprocess, domain or data.name),)
         self._source: Indices = np.zeros(total, dtype=np.int64)
         self._index: Indices = order.permutation(total, lambda: _class_labels(data))

@@ -42,6 +42,15 @@ class Source(NamedTuple):
         return isinstance(self.data, Samples) or len(self.data.readable(index)) > 0
 
 
+def fit_preprocess(data: Images | Samples, preprocess: Preprocess) -> Preprocess:
+    """Return what is done to a set's images: those that were cropped when the set was made are not cropped again.
+
+    ImageNet-C is published as crops of 224 pixels, and measured on them as they are; a network of another input size
+    sees them resized to that size.
+    """
+    return preprocess.for_cropped() if isinstance(data, Images) and data.cropped else preprocess
+
+
 def check_domains(sources: Iterable[Source]) -> None:
     """Refuse two domains of one name; a set that comes again, prepared alike, is the same domain."""
     known: dict[str, Source] = {}

@@ -43,6 +43,14 @@ def find_installed_photographs() -> Path | None:
     return folder if folder and folder.is_dir() else None
 
 
+def describe_pictures(pictures: str | Path | None = None) -> str:
+    """Say what frost is made of: drawn, or photographs by their names and lengths."""
+    folder = find_installed_photographs() if pictures is None else pictures
+    if folder is None or folder == MADE:
+        return MADE
+    return " ".join(f"{path.name} {path.stat().st_size}" for path in sorted(Path(folder).glob("*")))
+
+
 @lru_cache(maxsize=2)
 def read_photographs(folder: Path) -> tuple[Images, ...]:
     """Read the pictures of a folder, in the order of their names."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,11 @@ from numpy.typing import NDArray
 from tent.data.preprocess import pillow_image
 from tent.data.sets.images import Each, Images, Labels, Pixels, check_labels
 
+if TYPE_CHECKING:
+    from PIL import Image
+
 SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+DEEP_FORMATS = ("PNG", "PPM")  # their grey of 16 bits has the mode of 32 bits in some versions of Pillow
 THREADS = min(8, os.cpu_count() or 1)  # decoding leaves the interpreter's lock, so threads are enough
 
 
@@ -45,7 +50,7 @@ class FolderImages(Images):
             if index in self.unreadable:  # also if it could be read now: a run sees the same images in every pass
                 return None
             try:
-                pixels = read_image(self.folder / self.files[index])
+                pixels = self.read(index)
             except (ValueError, OSError) as error:
                 if not self.skips:
                     raise
@@ -60,6 +65,10 @@ class FolderImages(Images):
             with ThreadPoolExecutor(THREADS) as pool:
                 images = list(pool.map(read, places))
         return [image for image in images if image is not None]
+
+    def read(self, index: int) -> Pixels:
+        """Return one image as its file has it."""
+        return read_image(self.folder / self.files[index])
 
     def readable(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return those of the places that `fetch` returned images of."""
@@ -83,16 +92,30 @@ class FolderImages(Images):
 
 
 def read_image(path: Path) -> Pixels:
-    """Return one image file as uint8 (h, w, 3), or say which file is broken."""
+    """Return one image file as uint8 (h, w, 3), or say which file is broken.
+
+    Pixels are those that are stored: an EXIF note that a viewer should turn them is left alone, as in the pipelines
+    that published networks were tested with.
+    """
     image_module = pillow_image()
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such image; restore it, or fetch the set again")
     try:
         with warnings.catch_warnings(), image_module.open(path) as image:
             warnings.simplefilter("ignore")  # pillow's remarks on odd metadata; what matters is raised
-            return np.asarray(image.convert("RGB"))
+            return _to_rgb(image)
     except (OSError, ValueError, SyntaxError, image_module.DecompressionBombError) as error:
         raise ValueError(f"{path}: not a whole image ({error}); replace or remove it") from error
+
+
+def _to_rgb(image: "Image.Image") -> Pixels:
+    """Return colours of 8 bits, whatever the file has; of 16-bit grey the upper 8 bits, which Pillow would clip."""
+    if image.mode.startswith("I;16") or (image.mode == "I" and image.format in DEEP_FORMATS):
+        grey = (np.asarray(image).astype(np.int64) >> 8).astype(np.uint8)
+        return np.repeat(grey[..., None], 3, axis=2)
+    if image.mode in ("I", "F"):
+        raise ValueError(f"grey of 32 bits (mode {image.mode}), whose white is not known; save it with 8 or 16 bits")
+    return np.asarray(image.convert("RGB"))
 
 
 def list_images(folder: Path) -> list[str]:

@@ -27,6 +27,8 @@ class Images:
         self.name, self.classes = name, classes
         self.labels = labels
         self.class_names = None if class_names is None else tuple(class_names)
+        self.class_ids: tuple[str, ...] | None = None  # other names of the classes, such as ImageNet's synsets
+        self.cropped = False  # whether images were cropped for a network when the set was made: see Stream
 
     def __len__(self) -> int:
         raise NotImplementedError
