@@ -10,7 +10,7 @@ from tent.data.preprocess import Preprocess
 from tent.data.sets.arrays import new_array, open_pixels
 from tent.data.sets.folders import FolderImages, read_image
 from tent.data.sets.images import Pixels
-from tent.files import lock
+from tent.files import lock, partial_path
 
 MOST = 10_000  # images: 1.5 GB at 224 x 224; larger sets are decoded each time
 CHUNK = 128  # images in memory at once
@@ -45,7 +45,8 @@ def read_framed(path: Path, frame: Preprocess | None, crops: Path | None, place:
 
 
 def _write(path: Path, images: FolderImages, frame: Preprocess, extent: tuple[int, int]) -> None:
-    with new_array(path, (len(images), *extent, 3)) as array:
+    with new_array(path, (len(images), *extent, 3)):
         for first in range(0, len(images), CHUNK):
             chunk = np.arange(first, min(first + CHUNK, len(images)))
+            array = np.load(partial_path(path), mmap_mode="r+")  # anew: what is written does not stay in memory
             array[chunk] = images.fetch(chunk, frame.shape)
