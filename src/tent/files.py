@@ -65,16 +65,17 @@ def check_space(path: Path, needed: int) -> None:
 
 
 @contextmanager
-def lock(path: Path, busy: str, files: Iterable[Path] = ()) -> Iterator[None]:
+def lock(path: Path, busy: str, files: Iterable[Path] = (), wait: bool = False) -> Iterator[None]:
     """Keep other processes out while the lock is held, or raise with this message; it ends with its process.
 
     Args:
         files: written by the lock's holder alone; what a killed holder left half-written beside them is removed.
+        wait: for whoever holds it to end, rather than raise.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     held = FileLock(path)
     try:
-        held.acquire(timeout=0)
+        held.acquire(timeout=-1 if wait else 0)
     except Timeout:
         raise BlockingIOError(busy) from None
     try:

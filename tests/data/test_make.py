@@ -193,7 +193,7 @@ def test_what_makes_no_sense_is_refused(root, clean, calls, arguments, said):
 
 
 def test_other_sets_are_not_made(root, calls):
-    with pytest.raises(ValueError, match=r"mnist is not made here; cifar10-c, cifar100-c, cityscapes-c, .* are"):
+    with pytest.raises(ValueError, match=r"mnist is not made here; cifar10-c, cifar100-c, imagenet-c, .* are"):
         make(catalog.get_set("mnist"), root)
 
 

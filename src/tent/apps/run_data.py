@@ -1,6 +1,6 @@
 """The images of a run: which they are, what their labels mean to the model, and the order they come in."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,8 @@ class DataChoice:
                 raise ValueError(f"{images.name} has {images.classes} classes, but {entry.name} answers with {classes}")
             return
         try:
-            own = match_classes(_class_names(images), classes, entry.class_names, entry.class_ids)
+            found = _pick(images, images.class_ids) or _class_names(images)  # ids mean one class each
+            own = match_classes(found, classes, entry.class_names, entry.class_ids)
         except ValueError as error:
             raise ValueError(f"{images.name}: {error}") from None
         places = np.zeros(len(names), dtype=np.int64)
@@ -93,9 +94,11 @@ class DataChoice:
 
 def _class_names(images: Images) -> list[str]:
     """Return what the classes that there are images of are called; an empty folder is none."""
-    if images.class_names is None or images.labels is None:
-        return []
-    return [images.class_names[label] for label in np.unique(images.labels)]
+    return _pick(images, images.class_names)
+
+
+def _pick(images: Images, names: Sequence[str] | None) -> list[str]:
+    return [] if names is None or images.labels is None else [names[label] for label in np.unique(images.labels)]
 
 
 def load_images(data: str, options: dict[str, Any], unlabelled: bool = False, split: str = "test") -> Images:

@@ -72,7 +72,10 @@ def get_command(
 
 @app.command("make")
 def make_command(
-    name: Annotated[str, typer.Argument(help="cifar10-c, cifar100-c, cityscapes-c or cityscapes-small-c.")],
+    name: Annotated[
+        str,
+        typer.Argument(help="cifar10-c, cifar100-c, imagenet-c, imagenet-val5k-c, cityscapes-c or cityscapes-small-c."),
+    ],
     types: Annotated[str, typer.Option(help="Types, with commas; the benchmark's fifteen unless given.")] = "",
     severities: Annotated[str, typer.Option(help="Severities from 1 to 5, with commas; all unless given.")] = "",
     split: Annotated[str, typer.Option(help="test, as published, or train, to be learnt from.")] = "test",

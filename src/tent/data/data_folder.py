@@ -28,6 +28,11 @@ def cache_folder() -> Path:
     return (Path(told) if told else Path.home() / ".cache") / "tent"
 
 
+def crop_folder(root: Path) -> Path:
+    """Return the folder under a root for what is kept to save time, and may be deleted at any time."""
+    return root / "cache"
+
+
 def lock_set(folder: Path) -> AbstractContextManager[None]:
     """Keep a second process from writing the same set."""
     return lock(

@@ -1,10 +1,7 @@
 """The corruption benchmark made from clean images, in the layout it was published in."""
 
 import json
-import multiprocessing
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,11 +9,14 @@ from pathlib import Path
 import numpy as np
 
 import tent
-from tent.data.data_folder import lock_set
-from tent.data.segments.corrupted_scenes import make_scenes
+from tent.data.corrupted.corrupted_folders import make_folders
+from tent.data.corrupted.corruption import FRAME, QUALITY, Corruption
+from tent.data.corrupted.processes import Map, start_processes
+from tent.data.data_folder import crop_folder, lock_set
 from tent.data.segments.label_maps import LabelMapImages
 from tent.data.sets.arrays import new_array, open_array, open_pixels, save_array, save_text
 from tent.data.sets.catalog import SETS, get_set
+from tent.data.sets.folders import FolderImages
 from tent.data.sets.formats import split_folder
 from tent.data.sets.images import Labels
 from tent.data.sets.published import Progress, Set, silent
@@ -57,9 +57,6 @@ class Chunk:
     row: int
 
 
-Work = Callable[[list[Chunk]], Iterator[int]]
-
-
 def make(
     known: Set,
     root: Path,
@@ -76,7 +73,7 @@ def make(
 
     Args:
         types: the fifteen of the benchmark unless given.
-        severities: all five make a `<type>.npy` as published; fewer make one `<type>_<severity>.npy` each.
+        severities: of arrays all five make a `<type>.npy` as published, fewer one `<type>_<severity>.npy` each.
         split: the clean images that are corrupted: test, as published, or train, into a folder of that name.
         workers: processes; one uses torch's threads. The result does not depend on their number.
         frost: a folder of photographs of frost; without it frost is drawn.
@@ -90,26 +87,20 @@ def make(
         raise ValueError(f"split {split!r}: choose from {', '.join(FIRST)}")
     clean, folder = get_set(known.made_from), split_folder(known.path(root), split)
     images = clean.open(root, split)
-    if isinstance(images, LabelMapImages):
+    if isinstance(images, FolderImages):
+        plain = isinstance(images, LabelMapImages)  # scenes stay as large as their label maps, and lose nothing
+        how = (None, None) if plain else (FRAME, QUALITY)
+        jobs = [Corruption(type_, level, seed, FIRST[split], frost, *how) for type_ in types for level in severities]
         with lock_set(folder):
-            return make_scenes(
-                images,
-                known.path(root),
-                types,
-                severities,
-                seed=seed,
-                first=FIRST[split],
-                workers=workers,
-                frost=frost,
-                progress=progress,
-            )
+            cache = crop_folder(root)
+            return make_folders(images, known.path(root), jobs, workers=workers, cache=cache, progress=progress)
     source = clean.path(root) / f"{split}_images.npy"
     groups = [SEVERITIES] if severities == SEVERITIES else [(severity,) for severity in severities]
     with lock_set(folder):
         _save_labels(folder, images.labels)
         plan = partial(_plan, folder, source, seed=seed, frost=frost, first=FIRST[split])
-        jobs = [plan(type_, group) for type_ in types for group in groups]
-        return _run([job for job in jobs if not is_whole(job, len(images))], len(images), workers, progress)
+        arrays = [plan(type_, group) for type_ in types for group in groups]
+        return _run([job for job in arrays if not is_whole(job, len(images))], len(images), workers, progress)
 
 
 def list_made() -> list[str]:
@@ -154,16 +145,16 @@ def _plan(
 
 def _run(jobs: list[Job], images: int, workers: int, progress: Progress) -> tuple[str, ...]:
     total, done = sum(len(job.severities) for job in jobs) * images, 0
-    with _workers(workers if jobs else 1) as work:
+    with start_processes(workers if jobs else 1) as work:
         for job in jobs:
             done = _write(job, work, progress, done, total)
     return tuple(job.file.name for job in jobs)
 
 
-def _write(job: Job, work: Work, progress: Progress, done: int, total: int) -> int:
+def _write(job: Job, work: Map, progress: Progress, done: int, total: int) -> int:
     clean = open_pixels(job.source, "fetch it again")
     with new_array(job.file, (len(clean) * len(job.severities), *clean.shape[1:])):
-        for count in work(_chunks(job, len(clean))):
+        for count in work(corrupt_chunk, _chunks(job, len(clean))):
             done += count
             progress(f"making {job.file.name}", done, total)
         # the card is there before the file is: a made file is never taken for the published one
@@ -178,22 +169,6 @@ def _chunks(job: Job, images: int) -> list[Chunk]:
         for place, severity in enumerate(job.severities)
         for start in range(0, images, CHUNK)
     ]
-
-
-@contextmanager
-def _workers(workers: int) -> Iterator[Work]:
-    if workers == 1:
-        yield lambda chunks: map(corrupt_chunk, chunks)
-        return
-    # spawned, not forked: torch's threads do not survive a fork
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _single_thread) as pool:
-        yield lambda chunks: pool.map(corrupt_chunk, chunks)
-
-
-def _single_thread() -> None:
-    import torch
-
-    torch.set_num_threads(1)
 
 
 def _check_types(types: Sequence[str]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """From stored pixels to what a network reads: colour, size, crop, mean and deviation, in one place."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,6 +72,10 @@ class Preprocess:
         if self.crop is not None:
             pixels = _crop_centre(pixels, _pair(self.crop))
         return to_colour(pixels)
+
+    def for_cropped(self) -> "Preprocess":
+        """Return it for images that are crops already: all of each is seen, at the size that is cropped to."""
+        return self if self.crop is None else replace(self, size=_pair(self.crop), crop=None)
 
     def extent(self, now: tuple[int, int]) -> tuple[int, int]:
         """Return height and width of what an image of this height and width becomes."""

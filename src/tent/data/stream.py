@@ -37,7 +37,7 @@ class Stream:
     Args:
         images: a set of images, or Samples of any structure, or a plain sequence of such.
         order: one of `tent.data.order`.
-        preprocess: what is done to images; samples come prepared.
+        preprocess: what is done to images; samples come prepared, and a set of crops is not cropped again.
         domain: what its batches are named by; the name of the set unless given.
     """
 
@@ -50,14 +50,14 @@ class Stream:
         domain: str | None = None,
     ) -> None:
         data = images if isinstance(images, Images | Samples) else Samples(images)
-        check_options(data, order, preprocess)
-        total, preprocess = len(data), preprocess or Preprocess()
-        self._sources: tuple[Source, ...] = (Source(data, preprocess, domain or data.name),)
+        check_options(data, order)
+        total, source = len(data), Source.make(data, preprocess, domain)
+        self._sources: tuple[Source, ...] = (source,)
         self._source: Indices = np.zeros(total, dtype=np.int64)
         self._index: Indices = order.permutation(total, lambda: class_labels(data))
         self._ends: Indices = _ends(total, batch_size)
         self.name, self.classes, self.order_words = data.name, data.classes, order.words
-        kind, words = ("images", f"; {preprocess.words}") if isinstance(data, Images) else ("samples", "")
+        kind, words = ("images", f"; {source.preprocess.words}") if isinstance(data, Images) else ("samples", "")
         self.protocol = f"{data.name}: {total:,} {kind}, {order.words}, batches of {batch_size}{words}"
 
     def __len__(self) -> int:

@@ -22,6 +22,19 @@ class Source(NamedTuple):
     domain: str
     mixed: bool = False  # whether its samples share batches with other sources'
 
+    @staticmethod
+    def make(data: Images | Samples, preprocess: Preprocess | None, domain: str | None) -> "Source":
+        """Return the source of a set: one that was cropped when it was made is not cropped again.
+
+        ImageNet-C is published as crops of 224 pixels, and measured on them as they are; a network of another input
+        size sees them resized to that size.
+        """
+        if preprocess is not None and isinstance(data, Samples):
+            raise ValueError(f"{data.name}: preprocess is for images; samples come as the model takes them")
+        own = preprocess or Preprocess()
+        fitted = own.for_cropped() if isinstance(data, Images) and data.cropped else own
+        return Source(data, fitted, domain or data.name)
+
     def read(self, index: Indices) -> tuple[Any, Any]:
         """Return the inputs and the labels at these places of the set; no inputs if none of them can be read."""
         if isinstance(self.data, Samples):
@@ -91,14 +104,12 @@ def check_domains(sources: Iterable[Source]) -> None:
             raise ValueError(f'{problem}; pass domain="..." to Stream to name each')
 
 
-def check_options(data: Images | Samples, order: Order, preprocess: Preprocess | None) -> None:
+def check_options(data: Images | Samples, order: Order) -> None:
     """Refuse what no stream can be made of."""
     if not len(data):
         raise ValueError(f"{data.name}: no images to stream")
     if not isinstance(order, Order):
         raise TypeError(f"order {order!r}: give an order of tent.data.order, such as Shuffled(0) or Stored()")
-    if preprocess is not None and isinstance(data, Samples):
-        raise ValueError(f"{data.name}: preprocess is for images; samples come as the model takes them")
 
 
 def class_labels(data: Images | Samples) -> Indices:

@@ -91,6 +91,7 @@ class Part(Images):
         self._rows = order.Shuffled(seed).permutation(len(whole))[first:end]
         name = f"images {first:,} to {end:,} of {whole.name} shuffled by seed {seed}"
         super().__init__(name, whole.targets(self._rows), whole.classes, whole.class_names)
+        self.cropped = whole.cropped
 
     def __len__(self) -> int:
         return len(self._rows)

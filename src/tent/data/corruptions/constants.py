@@ -2,6 +2,9 @@
 
 Constant = tuple[float, ...]
 
+# raised when a type makes other images of the same strengths, so that a set made on the fly gets another hash
+GENERATION = 1
+
 # for images of about 32 pixels a side, as CIFAR-10-C; what the numbers mean, each type's function says
 CIFAR: dict[str, tuple[Constant, ...]] = {
     "gaussian_noise": ((0.04,), (0.06,), (0.08,), (0.09,), (0.10,)),

@@ -77,9 +77,20 @@ def _filter_line(x: Floats, taps: Floats, axis: int) -> Floats:
     return np.asarray(out)
 
 
+def _filter_mirrored(x: Floats, taps: Floats, axis: int) -> Floats:
+    """Filter a batch along one axis by many symmetric taps; mirrored lines repeat, so a circular filter is exact."""
+    size, radius = x.shape[axis], len(taps) // 2
+    circle = np.bincount(np.arange(-radius, radius + 1) % (2 * size), weights=taps, minlength=2 * size)
+    spectrum = np.fft.rfft(x.take(mirror(np.arange(2 * size), size), axis=axis), axis=axis)
+    spectrum *= np.fft.rfft(circle).real.reshape(-1, *[1] * (x.ndim - 1 - axis))  # symmetric taps turn no phase
+    return np.fft.irfft(spectrum, axis=axis).take(np.arange(size), axis=axis)
+
+
 def gaussian(x: Floats, sigma: float, truncate: float = 4, border: Border = clamp) -> Floats:
     """Smooth by a normal density; border pixels repeat, if no other rule is given."""
     taps = gaussian_taps(sigma, truncate).astype(x.dtype)
+    if len(taps) > _TAPS and border is mirror:
+        return _filter_mirrored(_filter_mirrored(x, taps, 1), taps, 2)
     radius = len(taps) // 2
     x = _filter_line(pad(x, radius, 0, border), taps, 1)
     return _filter_line(pad(x, 0, radius, border), taps, 2)

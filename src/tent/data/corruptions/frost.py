@@ -43,6 +43,14 @@ def find_installed_photographs() -> Path | None:
     return folder if folder and folder.is_dir() else None
 
 
+def describe_pictures(pictures: str | Path | None = None) -> str:
+    """Say what frost is made of: drawn, or photographs by their names and lengths."""
+    folder = find_installed_photographs() if pictures is None else pictures
+    if folder is None or folder == MADE:
+        return MADE
+    return " ".join(f"{path.name} {path.stat().st_size}" for path in sorted(Path(folder).glob("*")))
+
+
 @lru_cache(maxsize=2)
 def read_photographs(folder: Path) -> tuple[Images, ...]:
     """Read the pictures of a folder, in the order of their names."""
@@ -95,36 +103,44 @@ class Pane:
     fall: float  # how steeply
 
 
-PANES = (
+PANES = (  # of crops of the shrunk photographs, as for CIFAR
     Pane(0.205, (99, 110, 122), (1, 1, 1), 11.5, 25.5, 12500, 1.8, 1),
     Pane(0.22, (84, 151.5, 166.5), (1.5, 1, 0.8), 10.5, 8.2, 12500, 1.2, 1.5),
     Pane(0.25, (143, 157, 169), (1, 1, 1), 10.3, 24.2, 15000, 0.75, 1),
     Pane(0.325, (198, 202.5, 211.5), (1, 1, 1), 8.2, 15.3, 9500, 0.75, 1),
 )
 
+LARGE_PANES = (  # of crops at the photographs' own size; two of the five are the same picture
+    Pane(0.2, (100.5, 112, 124), (1, 1, 1), 12.6, 22.2, 16700, 1.8, 1),
+    Pane(0.2, (78, 148.5, 165), (1.7, 1, 0.9), 8.3, 8.4, 17300, 1.2, 1.5),
+    Pane(0.2, (144.5, 159, 172), (1, 1, 1), 6.1, 18.2, 33800, 0.75, 1),
+    Pane(0.4, (197.5, 202, 211), (1, 1, 1), 6.7, 9.6, 30100, 0.75, 1),
+)
+
 
 def panes(draws: Draws, height: int, width: int, shrink: float) -> Floats:
     """Make one frosted window an image, (n, height, width, 3) in 8-bit values."""
-    kind, level = _levels(draws.low_discrepancy())
+    table = PANES if shrink > 1 else LARGE_PANES
+    kind, level = _levels(draws.low_discrepancy(), table)
     rows, columns = height + height // 2, width + width // 2  # the texture meets itself at the ends: keep them apart
     noise = draws.normal((rows, columns))
     spectrum = np.fft.rfft2(noise, axes=(1, 2))
-    spectra = np.stack([_amplitude(pane, rows, columns, shrink) for pane in PANES])
+    spectra = np.stack([_amplitude(pane, rows, columns, shrink) for pane in table])
     spectrum *= spectra[kind]
     texture = np.fft.irfft2(spectrum, (rows, columns), axes=(1, 2))[:, :height, :width]
     texture += (level - texture.mean((1, 2)))[:, None, None]
-    colour, tint = (np.array([getattr(pane, name) for pane in PANES])[kind] for name in ("colour", "tint"))
+    colour, tint = (np.array([getattr(pane, name) for pane in table])[kind] for name in ("colour", "tint"))
     return np.clip(colour[:, None, None] + tint[:, None, None] * texture[..., None], 0, 255)
 
 
-def _levels(place: Floats) -> tuple[Array, Floats]:
+def _levels(place: Floats, table: tuple[Pane, ...]) -> tuple[Array, Floats]:
     """Turn an even draw into a kind of pane and how much brighter than its mean it is."""
-    ends = np.cumsum([pane.share for pane in PANES])
-    kind = np.minimum(np.searchsorted(ends, place, side="right"), len(PANES) - 1)
-    shares = np.array([pane.share for pane in PANES])[kind]
+    ends = np.cumsum([pane.share for pane in table])
+    kind = np.minimum(np.searchsorted(ends, place, side="right"), len(table) - 1)
+    shares = np.array([pane.share for pane in table])[kind]
     within = np.clip(1 - (ends[kind] - place) / shares, 1e-4, 1 - 1e-4)
     normal = NormalDist()
-    return kind, np.array([PANES[k].level * normal.inv_cdf(at) for k, at in zip(kind, within, strict=True)])
+    return kind, np.array([table[k].level * normal.inv_cdf(at) for k, at in zip(kind, within, strict=True)])
 
 
 def _amplitude(pane: Pane, rows: int, columns: int, shrink: float) -> Floats:

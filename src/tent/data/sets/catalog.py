@@ -2,7 +2,7 @@
 
 from tent.data.fetch import array_layouts, folder_layouts
 from tent.data.segments.scene_sets import SCENES
-from tent.data.sets import formats
+from tent.data.sets import formats, trees
 from tent.data.sets import published_files as files
 from tent.data.sets.pacs import PACS
 from tent.data.sets.published import Set
@@ -99,7 +99,7 @@ SETS = {
             "ImageNet validation",
             1000,
             {"val": 50_000},
-            formats.CLASS_TREE,
+            trees.CLASS_TREE,
             folder_layouts.imagenet,
             files.IMAGENET,
             terms="register at https://image-net.org to download it",
@@ -109,17 +109,35 @@ SETS = {
             "ImageNet-C",
             1000,
             {"val": 50_000},
-            formats.CORRUPTED_TREE,
+            trees.CORRUPTED_TREE,
             folder_layouts.unpack_images,
             files.IMAGENETC,
             published_as=("ImageNet-C",),
+            made_from="imagenet",
+        ),
+        Set(
+            "imagenet-val5k",
+            "ImageNet validation, five images a class",
+            1000,
+            {"val": 5_000},
+            trees.INDEXED_TREE,
+            terms="ILSVRC2012_img_val_subset of ndb796/Small-ImageNet-Validation-Dataset-1000-Classes on GitHub, its"
+            " folders named 0000 to 0999, and its imagenet_class_index.json as classes.json",
+        ),
+        Set(
+            "imagenet-val5k-c",
+            "ImageNet-C of five images a class",
+            1000,
+            {"val": 5_000},
+            trees.CORRUPTED_TREE,
+            made_from="imagenet-val5k",
         ),
         Set(
             "imagenetv2",
             "ImageNetV2",
             1000,
             {"test": 10_000},
-            formats.NUMBERED_TREE,
+            trees.NUMBERED_TREE,
             folder_layouts.unpack_images,
             files.IMAGENETV2,
             published_as=("ImageNetV2",),
@@ -129,7 +147,7 @@ SETS = {
             "VisDA-C",
             12,
             {"train": 152_397, "validation": 55_388},
-            formats.LIST,
+            trees.LIST,
             folder_layouts.visda,
             files.VISDAC,
             class_names=TWELVE,

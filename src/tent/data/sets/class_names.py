@@ -23,6 +23,22 @@ def read_class_names(path: Path) -> list[str]:
     return names
 
 
+def read_class_index(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return names and synsets of ImageNet's classes from a JSON file {"0": [synset, name], ...}, if it is there."""
+    if not path.is_file():
+        return None
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+        pairs = [
+            (str(synset), str(name).replace("_", " ")) for synset, name in (read[str(i)] for i in range(len(read)))
+        ]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f'{path}: not an index of classes {{"0": [synset, name], ...}} ({error!r})') from None
+    names = [name for _, name in pairs]  # ImageNet has two cranes
+    unique = tuple(name if names.count(name) == 1 else f"{name} ({synset})" for synset, name in pairs)
+    return unique, tuple(synset for synset, _ in pairs)
+
+
 def match_classes(
     found: Sequence[str], classes: int, names: Sequence[str] | None, ids: Sequence[str] | None = None
 ) -> list[int]:

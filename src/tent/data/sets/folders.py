@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,13 @@ from numpy.typing import NDArray
 from tent.data.preprocess import pillow_image
 from tent.data.sets.images import Each, Images, Labels, Pixels, check_labels
 
+if TYPE_CHECKING:
+    from PIL import Image
+
 SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 PILLOW = r"PIL\."  # its modules
 REMARKS = ("ignore", None, Warning, re.compile(PILLOW), 0)  # their warnings, as an entry of `warnings.filters`
+DEEP_FORMATS = ("PNG", "PPM")  # their grey of 16 bits has the mode of 32 bits in some versions of Pillow
 THREADS = min(8, os.cpu_count() or 1)  # decoding leaves the interpreter's lock, so threads are enough
 
 
@@ -48,7 +53,7 @@ class FolderImages(Images):
             if index in self.unreadable:  # also if it could be read now: a run sees the same images in every pass
                 return None
             try:
-                pixels = read_image(self.folder / self.files[index])
+                pixels = self.read(index)
             except (ValueError, OSError) as error:
                 if not self.skips:
                     raise
@@ -75,6 +80,10 @@ class FolderImages(Images):
         """Always: nothing but the files' names is kept."""
         return True
 
+    def read(self, index: int) -> Pixels:
+        """Return one image as its file has it."""
+        return read_image(self.folder / self.files[index])
+
     def where(self, index: int) -> str:
         """Return the file's path inside the folder."""
         return self.files[index]
@@ -91,14 +100,18 @@ class FolderImages(Images):
 
 
 def read_image(path: Path) -> Pixels:
-    """Return one image file as uint8 (h, w, 3), or say which file is broken."""
+    """Return one image file as uint8 (h, w, 3), or say which file is broken.
+
+    Pixels are those that are stored: an EXIF note that a viewer should turn them is left alone, as in the pipelines
+    that published networks were tested with.
+    """
     image_module = pillow_image()
     _ignore_remarks()
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such image; restore it, or fetch the set again")
     try:
         with image_module.open(path) as image:
-            return np.asarray(image.convert("RGB"))
+            return _to_rgb(image)
     except (OSError, ValueError, SyntaxError, image_module.DecompressionBombError) as error:
         raise ValueError(f"{path}: not a whole image ({error}); replace or remove it") from error
 
@@ -110,6 +123,16 @@ def _ignore_remarks() -> None:
     """
     if list(warnings.filters[:1]) != [REMARKS]:
         warnings.filterwarnings("ignore", module=PILLOW)
+
+
+def _to_rgb(image: "Image.Image") -> Pixels:
+    """Return colours of 8 bits, whatever the file has; of 16-bit grey the upper 8 bits, which Pillow would clip."""
+    if image.mode.startswith("I;16") or (image.mode == "I" and image.format in DEEP_FORMATS):
+        grey = (np.asarray(image).astype(np.int64) >> 8).astype(np.uint8)
+        return np.repeat(grey[..., None], 3, axis=2)
+    if image.mode in ("I", "F"):
+        raise ValueError(f"grey of 32 bits (mode {image.mode}), whose white is not known; save it with 8 or 16 bits")
+    return np.asarray(image.convert("RGB"))
 
 
 def list_images(folder: Path) -> list[str]:

@@ -1,18 +1,19 @@
-"""The formats that published sets have on disk: how each is opened, and which pieces lie in a folder."""
+"""The formats of sets that lie as arrays: how each is opened, and which pieces lie in a folder; for files see trees."""
 
 import json
 import re
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tent.data.sets.arrays import ArrayImages, open_array, open_pair, open_pixels
-from tent.data.sets.folders import class_folders, open_class_folders, open_image_list
 from tent.data.sets.images import Images, check_labels
 from tent.data.sets.published import Format, Set
 
 SEVERITIES = 5
+AnyImages = TypeVar("AnyImages", bound=Images)
 VERSIONS = {"v4": 2021, "v6": 2000}  # of CIFAR-10.1, and the images of each
 
 
@@ -21,7 +22,7 @@ def open_arrays(known: Set, folder: Path, split: str) -> Images:
     images, labels = folder / f"{split}_images.npy", folder / f"{split}_labels.npy"
     names = _class_names(known, folder)
     found = open_pair(f"{known.name} {split}", images, labels, known.hint, classes=known.classes, class_names=names)
-    return _note_count(found, known.splits[split])
+    return note_count(found, known.splits[split])
 
 
 def list_arrays(folder: Path) -> list[str]:
@@ -36,7 +37,7 @@ def open_versions(known: Set, folder: Path, split: str, version: str = "v6") -> 
     images, labels = folder / f"cifar10.1_{version}_data.npy", folder / f"cifar10.1_{version}_labels.npy"
     name = f"{known.name} {version}"
     found = open_pair(name, images, labels, known.hint, classes=known.classes, class_names=known.class_names)
-    return _note_count(found, VERSIONS[version])
+    return note_count(found, VERSIONS[version])
 
 
 def list_versions(folder: Path) -> list[str]:
@@ -52,7 +53,7 @@ def open_corrupted_arrays(
     Corrupted training images lie in a folder `train` of the same layout; they are made, never published.
     """
     folder = split_folder(folder, split)
-    _check_corruption(known, corruption, severity, [path.stem for path in sorted(folder.glob("*.npy"))])
+    check_corruption(known, corruption, severity, [path.stem for path in sorted(folder.glob("*.npy"))])
     hint = _corrupted_hint(known, split, str(corruption), severity)
     labels = _repeated_labels(known, folder, split, hint)
     rows = len(labels) // SEVERITIES
@@ -67,8 +68,8 @@ def open_corrupted_arrays(
     name = f"{known.name}{'' if split == 'test' else f' {split}'} {corruption} severity {severity}"
     part = pixels[start : start + rows]
     found = ArrayImages(name, part, own, known.classes, known.class_names, file=file.name, start=start)
-    _note_count(found, known.splits[split])
-    found.name += _maker(file)
+    note_count(found, known.splits[split])
+    found.name += describe_maker(file.with_suffix(".made.json"))
     return found
 
 
@@ -85,85 +86,20 @@ def list_corrupted_arrays(folder: Path) -> list[str]:
     return [path.stem + (" (made)" if path.with_suffix(".made.json").is_file() else "") for path in files]
 
 
-def open_class_tree(known: Set, folder: Path, split: str) -> Images:
-    """Open `<split>/<class>/<image>`; all classes must be there, or every label after a missing one is wrong."""
-    return _open_tree(known, folder / split, f"{known.name} {split}", known.splits[split])
-
-
-def list_class_tree(folder: Path) -> list[str]:
-    """Return the splits that have a folder."""
-    return [split for split in ("val",) if (folder / split).is_dir()]
-
-
-def open_corrupted_tree(
-    known: Set, folder: Path, split: str, corruption: str | None = None, severity: int = SEVERITIES
-) -> Images:
-    """Open `<type>/<severity>/<class>/<image>`."""
-    _check_corruption(known, corruption, severity, [entry.name for entry in _folders(folder)])
-    name = f"{known.name} {corruption} severity {severity}"
-    return _open_tree(known, folder / str(corruption) / str(severity), name, known.splits[split])
-
-
-def list_corrupted_tree(folder: Path) -> list[str]:
-    """Return the types with all five severities."""
-    levels = [str(severity) for severity in range(1, SEVERITIES + 1)]
-    return [entry.name for entry in _folders(folder) if all((entry / level).is_dir() for level in levels)]
-
-
-def open_numbered_tree(known: Set, folder: Path, split: str, version: str = "matched-frequency") -> Images:
-    """Open ImageNetV2: `imagenetv2-<version>-format-val/<0..999>/<image>`, a folder's number being its label."""
-    if version not in known.pieces:
-        raise ValueError(f"{known.name} has no version {version!r}; choose from {', '.join(known.pieces)}")
-    folder = folder / f"imagenetv2-{version}-format-val"
-    names = class_folders(folder, known.hint)
-    if names != [str(number) for number in range(known.classes)]:
-        raise ValueError(f"{folder}: its folders are not 0 to {known.classes - 1}; {known.hint}")
-    return _note_count(open_class_folders(f"{known.name} {version}", folder, names, known.hint), known.splits[split])
-
-
-def list_numbered_tree(folder: Path) -> list[str]:
-    """Return the versions of ImageNetV2 that have a folder."""
-    start, end = "imagenetv2-", "-format-val"
-    found = sorted(folder.glob(f"{start}*{end}"))
-    return [path.name.removeprefix(start).removesuffix(end) for path in found if path.is_dir()]
-
-
-def open_visda(known: Set, folder: Path, split: str) -> Images:
-    """Open `<split>/image_list.txt`, a path and a label a line."""
-    name, names = f"{known.name} {split}", known.class_names or ()
-    found = open_image_list(name, folder / split, "image_list.txt", names, known.hint)
-    return _note_count(found, known.splits[split])
-
-
-def list_visda(folder: Path) -> list[str]:
-    """Return the splits that have a list of images."""
-    return [split for split in ("train", "validation") if (folder / split / "image_list.txt").is_file()]
-
-
 ARRAYS = Format(open_arrays, list_arrays)
 VERSIONED_ARRAYS = Format(open_versions, list_versions, ("version",))
 CORRUPTED_ARRAYS = Format(open_corrupted_arrays, list_corrupted_arrays, ("corruption", "severity"))
-CLASS_TREE = Format(open_class_tree, list_class_tree)
-CORRUPTED_TREE = Format(open_corrupted_tree, list_corrupted_tree, ("corruption", "severity"))
-NUMBERED_TREE = Format(open_numbered_tree, list_numbered_tree, ("version",))
-LIST = Format(open_visda, list_visda)
 
 
-def _note_count(found: Images, published: int) -> Images:
+def note_count(found: AnyImages, published: int) -> AnyImages:
     """Add to a set's name how many images it has, where that is not what was published."""
     if len(found) != published:
         found.name += f" ({len(found):,} of the published {published:,} images)"
     return found
 
 
-def _open_tree(known: Set, folder: Path, name: str, published: int) -> Images:
-    names = class_folders(folder, known.hint)
-    if len(names) != known.classes:
-        raise ValueError(f"{folder}: {len(names):,} class folders where {known.classes:,} belong; {known.hint}")
-    return _note_count(open_class_folders(name, folder, names, known.hint), published)
-
-
-def _check_corruption(known: Set, corruption: str | None, severity: int, there: list[str]) -> None:
+def check_corruption(known: Set, corruption: str | None, severity: int, there: list[str]) -> None:
+    """Refuse a type or a severity that cannot be the name of one."""
     if not re.fullmatch(r"[a-z]+(_[a-z]+)*", str(corruption)) or corruption is None:
         have = ", ".join(name for name in there if name != "labels") or "none yet"
         raise ValueError(f"{known.name} needs a corruption, not {corruption!r}; there: {have}")
@@ -192,9 +128,8 @@ def _repeated_labels(known: Set, folder: Path, split: str, hint: str) -> NDArray
     return labels
 
 
-def _maker(file: Path) -> str:
-    """Say by which version and seed a file was made, if it was made here."""
-    card = file.with_suffix(".made.json")
+def describe_maker(card: Path) -> str:
+    """Say by which version and seed images were made, if they were made here and have a card."""
     if not card.is_file():
         return ""
     try:
@@ -202,7 +137,7 @@ def _maker(file: Path) -> str:
         return f" (made by tent {made['tent']}, seed {made['seed']})"
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
-            f"{card}: not the card of a made file ({error!r}); delete it and {file.name}, and make it again"
+            f"{card}: not the card of made images ({error!r}); delete it and them, and make them again"
         ) from error
 
 
@@ -212,11 +147,6 @@ def _class_names(known: Set, folder: Path) -> tuple[str, ...] | None:
         return known.class_names
     names = tuple(path.read_text(encoding="utf-8").split("\n")[: known.classes])
     return names if len(names) == known.classes else None
-
-
-def _folders(folder: Path) -> list[Path]:
-    entries = sorted(folder.iterdir()) if folder.is_dir() else []
-    return [entry for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
 
 
 def _both(folder: Path, *names: str) -> bool:

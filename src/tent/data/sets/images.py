@@ -28,6 +28,8 @@ class Images:
         self.labels = labels
         self.class_names = None if class_names is None else tuple(class_names)
         self.unreadable: dict[int, str] = {}  # what was wrong with each image that was left out, by its place
+        self.class_ids: tuple[str, ...] | None = None  # other names of the classes, such as ImageNet's synsets
+        self.cropped = False  # whether images were cropped for a network when the set was made: see Stream
 
     def __len__(self) -> int:
         raise NotImplementedError

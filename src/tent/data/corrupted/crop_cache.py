@@ -1,0 +1,52 @@
+"""The framed pixels of a set that is read many times, kept in one mapped file: decoded and resized only once."""
+
+import hashlib
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from tent.data.preprocess import Preprocess
+from tent.data.sets.arrays import new_array, open_pixels
+from tent.data.sets.folders import FolderImages, read_image
+from tent.data.sets.images import Pixels
+from tent.files import lock, partial_path
+
+MOST = 10_000  # images: 1.5 GB at 224 x 224; larger sets are decoded each time
+CHUNK = 128  # images in memory at once
+
+
+def keep_crops(images: FolderImages, frame: Preprocess, folder: Path) -> Path | None:
+    """Return the file of a set's framed pixels, written now unless it is there; None where none can be kept.
+
+    The file is named by what it holds. It may be deleted at any time; the next reader writes it again.
+    """
+    if frame.crop is None or len(images) > MOST:
+        return None
+    height, width = frame.extent((0, 0))
+    name = hashlib.sha256(f"{images.sha256} {frame.words}".encode()).hexdigest()
+    path = folder / f"crops-{name[:32]}.npy"
+    try:
+        with lock(path.with_name(f".{path.name}.lock"), "", wait=True):
+            if not path.is_file():
+                _write(path, images, frame, (height, width))
+    except (OSError, ValueError) as error:  # a full or read-only disk, an image that cannot be read
+        warnings.warn(f"{images.name}: its crops are not kept, so each pass decodes all files ({error})", stacklevel=2)
+        return None
+    return path
+
+
+def read_framed(path: Path, frame: Preprocess | None, crops: Path | None, place: int) -> Pixels:
+    """Return one clean image, framed: from the kept crops, or from its own file."""
+    if crops is not None and crops.is_file():
+        return np.array(open_pixels(crops, "it is written again")[place])
+    pixels = read_image(path)
+    return pixels if frame is None else frame.shape(pixels)
+
+
+def _write(path: Path, images: FolderImages, frame: Preprocess, extent: tuple[int, int]) -> None:
+    with new_array(path, (len(images), *extent, 3)):
+        for first in range(0, len(images), CHUNK):
+            chunk = np.arange(first, min(first + CHUNK, len(images)))
+            array = np.load(partial_path(path), mmap_mode="r+")  # anew: what is written does not stay in memory
+            array[chunk] = images.fetch(chunk, frame.shape)
