@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tent.data import Preprocess, Stream, load
-from tent.data.sets.hub import wrap_dataset
+from tent.data.hub import wrap_dataset
 
 
 def test_a_torchvision_set_by_the_name_of_its_class(root):
