@@ -1,15 +1,19 @@
 """Speed of the corruptions: images a second at 32 and at 224 pixels, and how the time grows with the number of images.
 
 Run it as: python benchmarks/corruptions.py [--help]. Times are given by the wall's clock and by the processor's, since
-other work on the machine disturbs the first; the growth is a ratio of processor times inside the run.
+other work on the machine disturbs the first; the growth is a ratio of processor times inside the run. With --published
+it compares the processor's time at 224 pixels with that of the published generator, by turns, for which the package
+`imagecorruptions` must be installed, and shows how time grows with pixels and memory with images.
 """
 
 import argparse
+import importlib
 import os
 import time
-from collections.abc import Sequence
+import tracemalloc
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -63,6 +67,7 @@ def arguments(line: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=10_000, help="small images; a tenth of them shows the growth")
     parser.add_argument("--large", type=int, default=16, help="images of 224 pixels")
     parser.add_argument("--severity", type=int, default=5)
+    parser.add_argument("--published", action="store_true", help="compare with the published generator instead")
     given = parser.parse_args(line)
     if unknown := set(given.types) - set(CORRUPTIONS):
         parser.error(f"no corruption is called {', '.join(sorted(unknown))}; choose from {', '.join(CORRUPTIONS)}")
@@ -71,8 +76,70 @@ def arguments(line: Sequence[str] | None) -> argparse.Namespace:
     return given
 
 
+def load_published() -> Callable[..., Any]:
+    """Return the published generator's function for one image; newer scikit-image has renamed one of its words."""
+    try:
+        package: Any = importlib.import_module("imagecorruptions")
+        kernels: Any = importlib.import_module("imagecorruptions.corruptions")
+    except ImportError as missing:
+        raise SystemExit(f"--published needs pip install imagecorruptions ({missing})") from missing
+    smooth = kernels.gaussian
+
+    def gaussian(*given: Any, multichannel: bool = False, **options: Any) -> Any:
+        return smooth(*given, channel_axis=-1 if multichannel else None, **options)
+
+    kernels.gaussian = gaussian
+    function: Callable[..., Any] = package.corrupt
+    return function
+
+
+def growth(small: NDArray[np.uint8], large: NDArray[np.uint8], type: str, severity: int) -> float:
+    """Return how the processor's time for a pixel grows with the size of the images; 1 is linear."""
+    times = [min(timing(x, type, severity).processor for _ in range(3)) / x.size for x in (small, large)]
+    return times[1] / times[0]
+
+
+def peak_memory(images: NDArray[np.uint8], type: str, severity: int) -> float:
+    """Return the megabytes that a call holds at most beside its result."""
+    tracemalloc.start()
+    corrupt(images, type, severity)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return (peak - images.nbytes) / 1e6
+
+
+def compare(given: argparse.Namespace) -> None:
+    """Time both generators image by image, by turns, over the benchmark's types."""
+    published, images, wide = load_published(), surfaces(given.large, 224), surfaces(4, 448)
+    many = surfaces(4 * given.large, 224)
+    print(f"severity {given.severity}, {given.large} images of 224 pixels, processor time of one image")
+    print(f"{'type':18}|{'ours ms':>9}{'theirs ms':>11}{'ratio':>8} |{'448 px':>8} |{'MB':>8}{'MB, 4 x':>9} |")
+    total = np.zeros(2)
+    for type in given.types or BENCHMARK:
+        timing(images[:1], type, given.severity)
+        published(images[0], corruption_name=type, severity=given.severity)
+        seconds = np.zeros(2)
+        for image in images:
+            seconds[0] += timing(image[None], type, given.severity).processor
+            start = time.process_time()
+            published(image, corruption_name=type, severity=given.severity)
+            seconds[1] += time.process_time() - start
+        own, theirs = seconds / len(images) * 1000
+        pixels = growth(images[:4], wide, type, given.severity)
+        memory = [peak_memory(x, type, given.severity) for x in (images, many)]
+        print(f"{type:18}|{own:9.1f}{theirs:11.1f}{theirs / own:8.1f} |{pixels:8.2f} |", end="")
+        print(f"{memory[0]:8.1f}{memory[1]:9.1f} |", flush=True)
+        total += own, theirs
+    print(f"{'all':18}|{total[0]:9.1f}{total[1]:11.1f}{total[1] / total[0]:8.1f} |")
+    print("448 px: time of a pixel over that at 224 pixels, 1 is linear; MB: peak beside the result, and of four times")
+    print("as many images")
+
+
 def main(line: Sequence[str] | None = None) -> None:
     given = arguments(line)
+    if given.published:
+        compare(given)
+        return
     small, large = pictures(given.images, given.count), surfaces(given.large, 224)
     print(
         f"severity {given.severity}, {os.cpu_count()} cores, {torch.get_num_threads()} threads, numpy {np.__version__}"

@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -42,3 +44,19 @@ def test_a_lock_that_is_not_had_removes_nothing(tmp_path: Path) -> None:
         with pytest.raises(BlockingIOError, match=busy), lock(tmp_path / ".lock", busy, [path]):
             pass
     assert path.read_text() == "whole"
+
+
+def test_one_who_waits_gets_the_lock_when_it_is_free(tmp_path: Path) -> None:
+    order: list[str] = []
+
+    def wait() -> None:
+        with lock(tmp_path / ".lock", "", wait=True):
+            order.append("second")
+
+    thread = threading.Thread(target=wait)
+    with lock(tmp_path / ".lock", ""):
+        thread.start()
+        time.sleep(0.1)
+        order.append("first")
+    thread.join()
+    assert order == ["first", "second"]

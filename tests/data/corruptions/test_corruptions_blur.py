@@ -105,3 +105,14 @@ def test_a_blur_leaves_a_flat_picture_flat(type, constants):
         assert y.min() >= 199  # cut, not rounded: 199.999 is 199
         full_grid = type == "defocus_blur" and constants == "imagenet" and severity >= 4
         assert y.max() <= (203 if full_grid else 200)
+
+
+@pytest.mark.parametrize("size", [(20, 31), (7, 90)])
+def test_wide_smoothing_is_the_sum_over_its_taps(size):
+    x, sigma = np.random.default_rng(0).normal(size=(2, *size)), 25
+    at = np.arange(-75, 76)
+    taps = np.exp(-0.5 * (at / sigma) ** 2)
+    taps /= taps.sum()
+    lines = sum(tap * x[:, mirror(np.arange(size[0]) + k, size[0])] for k, tap in zip(at, taps, strict=True))
+    plain = sum(tap * lines[:, :, mirror(np.arange(size[1]) + k, size[1])] for k, tap in zip(at, taps, strict=True))
+    np.testing.assert_allclose(gaussian(x, sigma, truncate=3, border=mirror), plain, atol=1e-12)

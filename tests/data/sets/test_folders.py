@@ -82,8 +82,6 @@ def test_images_in_both_places_are_refused(classes):
 
 
 def test_a_grey_and_a_palette_image_come_in_colour(tmp_path):
-    from PIL import Image
-
     Image.new("L", (4, 4), 200).save(tmp_path / "grey.png")
     Image.new("P", (4, 4)).save(tmp_path / "palette.png")
     for pixels in load(f"folder:{tmp_path}").fetch(np.array([0, 1])):
@@ -157,3 +155,50 @@ def test_remarks_of_pillow_are_let_pass(tmp_path):
         with pytest.raises(UserWarning, match="Transparency"), Image.open(tmp_path / "0.png") as image:
             image.convert("RGB")
         assert open_folder(tmp_path).fetch(np.array([0]))[0].shape == (8, 8, 3)
+
+
+def test_a_truncated_photograph_is_named(tmp_path):
+    path = made.image_file(tmp_path / "a.jpg", made.pixels(64, 64, 3))
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(ValueError, match=r"a\.jpg: not a whole image \(.*truncated.*\); replace or remove it"):
+        load(f"folder:{tmp_path}").fetch(np.array([0]))
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "value", "seen"),
+    [
+        ("cmyk.jpg", "CMYK", (0, 0, 0, 55), [200, 200, 200]),
+        ("grey.jpg", "L", 90, [90, 90, 90]),
+        ("bits.png", "1", 1, [255, 255, 255]),
+        ("alpha.png", "RGBA", (10, 20, 30, 0), [10, 20, 30]),
+        ("grey_alpha.png", "LA", (70, 128), [70, 70, 70]),
+        ("deep.png", "I;16", 0x8001, [128, 128, 128]),
+        ("deep.tif", "I;16", 0x8001, [128, 128, 128]),
+        ("deep.pgm", "I;16", 0x8001, [128, 128, 128]),
+    ],
+)
+def test_every_kind_of_file_comes_in_colours_of_8_bits(tmp_path, name, mode, value, seen):
+    Image.new(mode, (8, 6), value).save(tmp_path / name)
+    pixels = read_image(tmp_path / name)
+    assert (pixels.shape, pixels.dtype) == ((6, 8, 3), np.uint8)
+    assert np.abs(pixels.astype(int) - seen).max() <= (2 if name.endswith("jpg") else 0)
+
+
+def test_a_palette_with_a_transparent_colour_keeps_its_colours(tmp_path):
+    image = Image.new("P", (4, 4), 1)
+    image.putpalette([0, 0, 0, 10, 20, 30])
+    image.save(tmp_path / "a.png", transparency=b"\x00\x80")
+    assert read_image(tmp_path / "a.png")[0, 0].tolist() == [10, 20, 30]
+
+
+def test_grey_of_32_bits_is_one_line(tmp_path):
+    Image.new("F", (4, 4), 0.5).save(tmp_path / "a.tif")
+    with pytest.raises(ValueError, match=r"a\.tif: .*grey of 32 bits \(mode F\).*save it with 8 or 16 bits"):
+        read_image(tmp_path / "a.tif")
+
+
+def test_pixels_are_those_that_are_stored_whatever_exif_says_of_turning_them(tmp_path):
+    exif = Image.Exif()
+    exif[0x0112] = 6  # a viewer turns it by a quarter
+    Image.fromarray(made.pixels(6, 9, 3)).save(tmp_path / "a.png", exif=exif)
+    assert np.array_equal(read_image(tmp_path / "a.png"), made.pixels(6, 9, 3))

@@ -1,6 +1,7 @@
 """Corrupted images written as files, in the layout of ImageNet-C: `<type>/<severity>/` and the clean path."""
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -47,7 +48,7 @@ def make_folders(
     """
     corruptions = [each for each in corruptions if not _is_published(folder / each.type / str(each.severity))]
     total, made = len(corruptions) * len(images), []
-    with start_processes(workers) as run:
+    with start_processes(min(workers, math.ceil(len(images) / CHUNK))) as run:  # one for a chunk at most
         for number, each in enumerate(corruptions):
             name = f"{each.type}/{each.severity}"
             out = folder / name

@@ -33,6 +33,12 @@ class Corruption:
     frame: Preprocess | None = None
     quality: int | None = None
 
+    def __post_init__(self) -> None:
+        from tent.data.corruptions.constants import IMAGENET
+
+        if self.type not in IMAGENET:
+            raise ValueError(f"no corruption is called {self.type!r}; choose one of {', '.join(IMAGENET)}")
+
     def apply(self, pixels: Pixels, place: int) -> Pixels:
         """Return the image at a place of the set, framed before (h, w, 3), corrupted by its own draws."""
         from tent.data.corruptions import corrupt

@@ -1,6 +1,7 @@
 """The formats of sets that lie as image files in folders: how each is opened, and which pieces lie in a folder."""
 
 from pathlib import Path
+from typing import cast
 
 from tent.data.corrupted.corrupted_folders import CARD, check_whole
 from tent.data.corrupted.corrupted_images import CorruptedImages
@@ -31,10 +32,8 @@ def open_corrupted_tree(
     own, name = folder / str(corruption) / str(severity), f"{known.name} {corruption} severity {severity}"
     clean = _find_clean(known, folder)
     if not own.is_dir() and clean is not None:
-        images, how = (
-            clean.open(folder.parent, split),
-            Corruption(str(corruption), severity, frame=FRAME, quality=QUALITY),
-        )
+        how = Corruption(str(corruption), severity, frame=FRAME, quality=QUALITY)
+        images = cast(FolderImages, clean.open(folder.parent, split))  # trees are made from trees
         return CorruptedImages(name, images, how, crop_folder(folder.parent))
     found = _open_tree(known, own, name, known.splits[split])
     command = f"tent data make {known.name} --types {corruption} --severities {severity}"
