@@ -1,7 +1,7 @@
 """The run behind the figures: every method answers the same batches, and every figure is told."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, closing
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -92,11 +92,11 @@ def learn_together(models: Mapping[str, Adapted], stream: Stream, epochs: int, t
     if epochs < 0:
         raise ValueError(f"epochs {epochs}: give 0 for online, or the passes to learn from first")
     for number in range(1, epochs + 1):
-        batches = track(stream, f"learning, pass {number} of {epochs}", len(stream)) if track else stream
-        for batch in batches:
-            for model in models.values():
-                with _reveal_labels(model, batch):
-                    model.fit([batch.to(model_device(model.source))])
+        with closing(stream.prefetch()) as read:
+            for batch in track(read, f"learning, pass {number} of {epochs}", len(stream)) if track else read:
+                for model in models.values():
+                    with _reveal_labels(model, batch):
+                        model.fit([batch.to(model_device(model.source))])
 
 
 def answer(model: Adapted, batch: Batch) -> Tensor:

@@ -104,7 +104,7 @@ class Run:
     def protocol(self) -> dict[str, str]:
         """Return in words what was run."""
         words = protocol(self.adapted, self.stream, **self.when)
-        by, origin = self.entry.preprocess.words, self.entry.preprocess_origin
+        by, origin = self.stream.preprocess.words, self.entry.preprocess_origin
         source = {"source data": self.settings["source data"]} if self.job.source_data else {}
         names = {"model": self.entry.name, "weights": self.entry.weights}
         words["batch"] = f"{self.job.batch_size} images"

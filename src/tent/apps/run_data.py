@@ -71,7 +71,8 @@ class DataChoice:
                 raise ValueError(f"{images.name} has {images.classes} classes, but {entry.name} answers with {classes}")
             return
         try:
-            found = _pick(images, images.class_ids) or _class_names(images)  # ids mean one class each
+            ids = images.class_ids if entry.class_ids else None  # better than names: each means one class
+            found = _pick(images, ids) or _class_names(images)
             own = match_classes(found, classes, entry.class_names, entry.class_ids)
         except ValueError as error:
             raise ValueError(f"{images.name}: {error}") from None
@@ -125,8 +126,7 @@ def load_source_images(data: str) -> Images:
 
 def list_unreadable(images: Images) -> dict[str, str]:
     """Return the files of a set that were found to be unreadable, and why."""
-    found = images.unreadable if isinstance(images, FolderImages) else {}
-    return {images.where(place): why for place, why in sorted(found.items()) if why != PARTNER}
+    return {images.where(place): why for place, why in sorted(images.unreadable.items()) if why != PARTNER}
 
 
 def describe_unreadable(files: dict[str, str]) -> str:

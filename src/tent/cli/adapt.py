@@ -34,7 +34,7 @@ WEIGHTS = "Weights in place of the model's own: safetensors, or a state_dict."
 ORDER = "stored, shuffled or time; not given: frames by number, other files shuffled, arrays and sets as stored."
 CLASSES = "What the model's outputs are called: a file of one name a line, or JSON; or `sorted`: as the folders sort."
 SOURCE = "Images like those of the training, for methods that need some: a folder or a set."
-MAPS_ONLY = "Draw these as label maps alone, without the images: for data that may not be shown."
+MAPS_ONLY = "Draw these as label maps alone, without the images, which overlays/ still shows."
 PANELS = ("Images", "Method", "Results")
 
 

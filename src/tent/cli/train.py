@@ -139,6 +139,8 @@ def command(
         target=target,
         **{**(TUNING if tuned else {}), **chosen},
     )
+    if tuned and start is not None and out is None:  # its folder's name would not tell this start from the usual one
+        raise ValueError(f"--start {start}: name a folder for a network with another start, with --out FOLDER")
     folder = out or default_folder(method, recipe)
     own = None if pixels else objective
     card = train(recipe, folder, objective=own, start=start, device=place, every=every)

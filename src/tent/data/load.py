@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from tent.data.data_folder import data_folder
+from tent.data.hub import open_hugging_face, open_torchvision
 from tent.data.segments.scenes import open_pair_of_folders
 from tent.data.sets.arrays import open_pair
 from tent.data.sets.catalog import get_set
 from tent.data.sets.folders import open_folder
-from tent.data.hub import open_hugging_face, open_torchvision
 from tent.data.sets.images import Images
 
 

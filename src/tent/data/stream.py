@@ -57,7 +57,8 @@ class Stream:
         self._index: Indices = order.permutation(total, lambda: class_labels(data))
         self._ends: Indices = _ends(total, batch_size)
         self.name, self.classes, self.order_words = data.name, data.classes, order.words
-        kind, words = ("images", f"; {source.preprocess.words}") if isinstance(data, Images) else ("samples", "")
+        self.preprocess = source.preprocess  # as it is done to this set: of the first one, where streams are joined
+        kind, words = ("images", f"; {self.preprocess.words}") if isinstance(data, Images) else ("samples", "")
         self.protocol = f"{data.name}: {total:,} {kind}, {order.words}, batches of {batch_size}{words}"
 
     def __len__(self) -> int:

@@ -13,8 +13,8 @@ from tent.data.preprocess import IMAGENET
 from tent.environment import hardware, versions
 from tent.evaluate import evaluate
 from tent.models import find_network, is_library_network
-from tent.models.architectures.new_classifier import load_library_network
 from tent.models.cards import CHECKPOINT
+from tent.models.libraries import load_preprocess
 from tent.tasks import Classification
 from tent.train.domains import Domains, normalisation, open_domains
 from tent.train.loop import Training, run
@@ -27,6 +27,7 @@ from tent.train.start import Start, build_network
 from tent.train.target import Target
 
 IDENTITY = ("objective", "data_sha256")  # what makes a run another one, apart from its recipe
+SEEN = " (the images it learnt from: there are no others)"  # of a folder or a file, which has no test split
 
 
 def train(
@@ -76,7 +77,7 @@ def choose_preprocess(recipe: Recipe, data: Images) -> Preprocess:
     if recipe.task == "segmentation":
         return IMAGENET
     if is_library_network(recipe.model):
-        own = load_library_network(recipe.model, pretrained=False).preprocess
+        own = load_preprocess(recipe.model)
         if own.mean is not None:
             return Preprocess(recipe.side and (recipe.side, recipe.side), None, own.mean, own.std)
     return normalisation(data, recipe.side)
@@ -147,7 +148,7 @@ def make_card(training: Training, domains: Domains, head: dict[str, Any]) -> dic
             "forward": training.images_seen,
             "backward": training.images_seen,
         },
-        "test_set": test.name,
+        "test_set": test.name + (SEEN if test.sha256 == domains.source.sha256 else ""),
         "test_images": len(test),
         "test_sha256": test.sha256,
         **measure_test(training, test),

@@ -76,7 +76,7 @@ def build_network(recipe: Recipe, data: Images, start: Start | None) -> nn.Modul
             _load(start.read(), model, renewed=is_library_network(recipe.model))
         except RuntimeError as error:
             what = f"{recipe.model} for {data.classes} classes"
-            raise ValueError(f"{start.path}: not weights of {what} ({error})") from error
+            raise ValueError(f"{start.path or start.name}: not weights of {what} ({error})") from error
     return model
 
 

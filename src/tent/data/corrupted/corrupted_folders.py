@@ -53,7 +53,7 @@ def make_folders(
             name = f"{each.type}/{each.severity}"
             out = folder / name
             frost = each.frost if each.type == "frost" else None
-            _write_card(out, {"seed": each.seed, "frost": frost}, len(images))
+            _write_card(out, each.describe(), len(images))
             missing = [(i, file) for i, file in enumerate(images.files) if not (out / file).is_file()]
             done = (number + 1) * len(images) - len(missing)
             for count in _run(run, replace(each, frost=frost), images, missing, out, cache):

@@ -38,6 +38,11 @@ class CorruptedImages(FolderImages):
         _ = self._crops  # which are written once, before several threads want them
         return super().fetch(indices, each)
 
+    def fork(self) -> FolderImages:
+        """Return the same files for a thread to read ahead from; the crops are kept, or given up, once for all."""
+        _ = self._crops
+        return super().fork()
+
     def read(self, index: int) -> Pixels:
         """Return one image, corrupted."""
         frame, path = self._corruption.frame, self.folder / self.files[index]

@@ -63,13 +63,20 @@ class Corruption:
             return pixels
         return np.asarray(pillow_image().open(io.BytesIO(self.encode(pixels))))
 
-    def digest(self, clean: str) -> str:
-        """Return the hash of all that decides the corrupted images of a clean set, whose own hash is given."""
-        from tent.data.corruptions.constants import GENERATION, IMAGENET
+    def describe(self) -> dict[str, int | str | None]:
+        """Return what tells images of this type and severity from others of the same name."""
+        from tent.data.corruptions.constants import GENERATION
         from tent.data.corruptions.frost import describe_pictures
 
-        frost = describe_pictures(self.frost) if self.type == "frost" else None
+        pictures = describe_pictures(self.frost) if self.type == "frost" else None
+        return {"generation": GENERATION, "seed": self.seed, "frost": pictures}
+
+    def digest(self, clean: str) -> str:
+        """Return the hash of all that decides the corrupted images of a clean set, whose own hash is given."""
+        from tent.data.corruptions.constants import IMAGENET
+
+        generation, seed, frost = self.describe().values()
         strength = IMAGENET[self.type][self.severity - 1]
         frame = None if self.frame is None else self.frame.words
-        parts = (clean, self.type, self.severity, strength, GENERATION, self.seed, self.first, frost, frame)
+        parts = (clean, self.type, self.severity, strength, generation, seed, self.first, frost, frame)
         return hashlib.sha256(repr((*parts, self.quality)).encode()).hexdigest()

@@ -91,7 +91,7 @@ class FolderImages(Images):
     @cached_property
     def sha256(self) -> str:
         """The hash of the names, lengths and labels of all files; their pixels are not read."""
-        digest = hashlib.sha256()
+        digest = hashlib.sha256(b"cropped" if self.cropped else b"")  # as a network sees them otherwise then
         for file in self.files:
             digest.update(f"{file}\0{os.stat(self.folder / file).st_size}\0".encode())
         if self.labels is not None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -98,7 +99,7 @@ def note_count(found: AnyImages, published: int) -> AnyImages:
     return found
 
 
-def check_corruption(known: Set, corruption: str | None, severity: int, there: list[str]) -> None:
+def check_corruption(known: Set, corruption: str | None, severity: int, there: Iterable[str]) -> None:
     """Refuse a type or a severity that cannot be the name of one."""
     if not re.fullmatch(r"[a-z]+(_[a-z]+)*", str(corruption)) or corruption is None:
         have = ", ".join(name for name in there if name != "labels") or "none yet"
