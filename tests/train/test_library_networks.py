@@ -154,9 +154,11 @@ def test_its_name_says_how_it_is_trained():
 
 def test_the_command_has_defaults_for_it_and_a_place(root):
     words = ("--source", "pacs-photo", "--start", "random", "--size", "32", "--precision", "float32", "--epochs", "1")
-    ran = tent(root.parent, "train", "--model", "timm:test_efficientnet", *words)
-    assert ran.returncode == 0, ran.stderr
+    placeless = tent(root.parent, "train", "--model", "timm:test_efficientnet", *words)
+    assert placeless.stderr.startswith("tent: --start random: name a folder for a network with another start")
     folder = root / "models" / "timm-test_efficientnet-pacs-photo"
+    ran = tent(root.parent, "train", "--model", "timm:test_efficientnet", *words, "--out", str(folder))
+    assert ran.returncode == 0, ran.stderr
     card = json.loads((folder / "card.json").read_text())
     recipe = card["recipe"]
     assert (recipe["batch"], recipe["lr"], recipe["crop"], recipe["epochs"], recipe["flip"]) == (32, 0.01, 16, 1, True)
@@ -164,5 +166,5 @@ def test_the_command_has_defaults_for_it_and_a_place(root):
     assert zoo.load("trained:timm-test_efficientnet-pacs-photo").model(torch.zeros(2, 3, 32, 32)).shape == (2, 7)
     refused = tent(root.parent, "train", "--model", "timm:test_efficientnet", *words, "--method", "ttt")
     assert refused.stderr == "tent: --method ttt: a library's network is trained by source alone; ttt takes r26\n"
-    absent = tent(root.parent, "train", "--model", "timm:none", *words)
+    absent = tent(root.parent, "train", "--model", "timm:none", *words, "--out", str(root / "none"))
     assert absent.stderr == "tent: timm has no model 'none'; timm.list_models() names them\n"

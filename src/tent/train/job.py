@@ -13,8 +13,8 @@ from tent.data.preprocess import IMAGENET
 from tent.environment import hardware, versions
 from tent.evaluate import evaluate
 from tent.models import find_network, is_library_network
+from tent.models.architectures.new_classifier import load_library_network
 from tent.models.cards import CHECKPOINT
-from tent.models.libraries import load_preprocess
 from tent.tasks import Classification
 from tent.train.domains import Domains, normalisation, open_domains
 from tent.train.loop import Training, run
@@ -77,7 +77,7 @@ def choose_preprocess(recipe: Recipe, data: Images) -> Preprocess:
     if recipe.task == "segmentation":
         return IMAGENET
     if is_library_network(recipe.model):
-        own = load_preprocess(recipe.model)
+        own = load_library_network(recipe.model, pretrained=False).preprocess
         if own.mean is not None:
             return Preprocess(recipe.side and (recipe.side, recipe.side), None, own.mean, own.std)
     return normalisation(data, recipe.side)

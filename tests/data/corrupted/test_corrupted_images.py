@@ -153,6 +153,7 @@ def test_a_published_folder_is_used_where_it_is_there(root):
     published, own = (load("imagenet-c", corruption="fog", severity=severity) for severity in (5, 4))
     assert published.name == "imagenet-c fog severity 5 (3 of the published 50,000 images)"
     assert published.cropped
+    assert published.sha256 != load(f"folder:{root / 'ImageNet-C' / 'fog' / '5'}").sha256  # which would be cropped
     assert "made on the fly" in own.name
     assert own.class_names == published.class_names == ("n01", "n02", "n03")
     assert np.array_equal(own.labels, published.labels)
@@ -171,6 +172,8 @@ def test_without_clean_images_it_says_what_to_do(root):
 def test_a_type_that_does_not_exist_is_one_line(photographs):
     with pytest.raises(ValueError, match="no corruption is called 'rain'; choose one of gaussian_noise, "):
         load("imagenet-val5k-c", corruption="rain")
+    with pytest.raises(ValueError, match="needs a corruption, not None; there: gaussian_noise, shot_noise, "):
+        load("imagenet-val5k-c")
 
 
 def test_labels_are_matched_by_synset_where_names_come_twice(photographs):
@@ -178,6 +181,14 @@ def test_labels_are_matched_by_synset_where_names_come_twice(photographs):
     images = load("imagenet-val5k-c", corruption="fog")
     DataChoice("imagenet-val5k-c").match_labels(images, model, 3)
     assert images.labels.tolist() == [2, 2, 0, 0, 1, 1]
+
+
+def test_labels_are_matched_by_name_where_the_model_has_no_synsets(photographs):
+    (photographs / "classes.json").write_text(json.dumps({**INDEX, "2": ["n03", "dog"]}))
+    model = Entry("net", nn.Identity(), FRAME, 3, ["dog", "great cat", "crane"])
+    images = load("imagenet-val5k-c", corruption="fog")
+    DataChoice("imagenet-val5k-c").match_labels(images, model, 3)
+    assert images.labels.tolist() == [1, 1, 2, 2, 0, 0]
 
 
 @pytest.mark.parametrize(("preprocess", "side"), [(Preprocess(256, 224), 224), (Preprocess(274, 240), 240)])
@@ -189,6 +200,7 @@ def test_crops_are_not_cropped_again(photographs, preprocess, side):
         x = next(iter(stream)).inputs
         assert x.shape == (6, 3, side, side)
         assert f"resized to {side}x{side} (bilinear), scaled" in stream.protocol
+        assert stream.preprocess.words in stream.protocol
     assert np.array_equal(next(iter(Stream(images, 2, Stored(), preprocess))).inputs, expected)
 
 
@@ -234,6 +246,15 @@ def test_what_is_made_in_part_is_refused_and_finished(photographs, root):
     assert run(root, *MAKE).returncode == 0
     assert file.read_bytes() == before
     assert all(path.stat().st_mtime_ns == then for path, then in others.items())
+
+
+def test_files_of_another_generator_are_not_continued(photographs, root, monkeypatch):
+    run(root, *MAKE)
+    (root / "imagenet-val5k-c" / "gaussian_noise" / "2" / "0001" / "1.JPEG").unlink()
+    monkeypatch.setattr("tent.data.corruptions.constants.GENERATION", 99)
+    refused = run(root, *MAKE)
+    assert refused.returncode == 2
+    assert "was made with generation 1, not 99; delete it first to make it again" in refused.stderr
 
 
 def test_a_published_folder_is_never_made_over(root, photographs):

@@ -75,4 +75,4 @@ def test_drawn_frost_and_photographs_of_it_are_not_mixed(root: Path) -> None:
     next((root / "cityscapes-c/frost/1").rglob("*.png")).unlink()
     ran = tent(root, *arguments, "--frost", "photographs")
     assert ran.returncode == 2
-    assert "was made with frost None, not photographs; delete it first" in ran.stderr
+    assert "was made with frost drawn, not frost1.png " in ran.stderr

@@ -47,7 +47,7 @@ def describe_pictures(pictures: str | Path | None = None) -> str:
     """Say what frost is made of: drawn, or photographs by their names and lengths."""
     folder = find_installed_photographs() if pictures is None else pictures
     if folder is None or folder == MADE:
-        return MADE
+        return "drawn"
     return " ".join(f"{path.name} {path.stat().st_size}" for path in sorted(Path(folder).glob("*")))
 
 

@@ -3,7 +3,7 @@
 from torch import nn
 
 from tent.models.entry import Entry
-from tent.models.libraries import LIBRARIES, load_preprocess
+from tent.models.libraries import LIBRARIES
 from tent.select import find_head
 
 
@@ -21,7 +21,7 @@ def load_library_network(name: str, pretrained: bool) -> Entry:
 
 def own_side(name: str) -> int | None:
     """Return the side of the images that a library's network was made for, where they are square."""
-    preprocess = load_preprocess(name)
+    preprocess = load_library_network(name, pretrained=False).preprocess
     side = preprocess.crop or preprocess.size
     return side[0] if isinstance(side, tuple) and len({*side}) == 1 else side if isinstance(side, int) else None
 
