@@ -21,7 +21,12 @@ from tent.train.domains import load_labelled, read_pixels
 from tent.train.job import clean_error
 
 WEIGHTS = Path(tent.models.__file__).parent / "weights"
-SHIPPED = {"r26-cifar10": 0.085, "r26-svhn": 0.06, "r26-mnist": 0.008}  # and the error that each was to stay below
+SHIPPED = {
+    "r26-cifar10": 0.085,
+    "r26-cifar100": 0.34,
+    "r26-svhn": 0.06,
+    "r26-mnist": 0.008,
+}  # and the error that each was to stay below
 
 
 def card_of(name: str) -> dict[str, Any]:
@@ -65,7 +70,7 @@ def test_the_card_is_complete_and_its_command_is_that_of_its_recipe(name):
     card = card_of(name)
     assert card["command"] == Recipe(**card["recipe"]).command()
     assert card["test_error"] <= SHIPPED[name]
-    assert card["recipe"]["flip"] == (name == "r26-cifar10")
+    assert card["recipe"]["flip"] == name.startswith("r26-cifar")
     for digest in (card["data_sha256"], card["test_sha256"]):
         assert len(bytes.fromhex(digest)) == 32
     assert all(len(bytes.fromhex(part["commit"])) == 20 for part in card["versions"])  # none from files not committed
@@ -76,7 +81,10 @@ def test_the_card_is_complete_and_its_command_is_that_of_its_recipe(name):
 @pytest.mark.real_data
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_weights_make_the_error_on_their_card(name, real_data):
-    card, test = card_of(name), load_labelled(card_of(name)["recipe"]["data"], "test", real_data)
+    card = card_of(name)
+    if not (real_data / card["recipe"]["data"]).is_dir():
+        pytest.skip(f"{card['recipe']['data']} is not among the real sets here")
+    test = load_labelled(card["recipe"]["data"], "test", real_data)
     assert (len(test), test.sha256) == (card["test_images"], card["test_sha256"])
     part = ArrayImages(test.name, read_pixels(test, np.arange(2000)), test.labels[:2000], test.classes)
     error = clean_error(model_of(name), part, preprocess_of(name))

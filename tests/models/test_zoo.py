@@ -28,15 +28,16 @@ def factory(tmp_path: Path) -> str:
 def test_a_shipped_model_is_ready(name: str) -> None:
     entry = zoo.load(name)
     assert not entry.model.training
-    assert entry.classes == 10 == len(entry.class_names or ())
+    assert entry.classes == (100 if name == "r26-cifar100" else 10) == len(entry.class_names or ())
     assert entry.preprocess.mean
     assert entry.weights.startswith("shipped, sha256 ")
-    assert entry.model(torch.zeros(2, 3, 32, 32)).shape == (2, 10)
+    assert entry.model(torch.zeros(2, 3, 32, 32)).shape == (2, entry.classes)
 
 
 def test_what_was_trained_at_a_size_is_given_images_of_that_size() -> None:
     assert {name: zoo.load(name).preprocess.size for name in zoo.SHIPPED} == {
         "r26-cifar10": None,
+        "r26-cifar100": None,
         "r26-svhn": None,
         "r26-mnist": (32, 32),
     }

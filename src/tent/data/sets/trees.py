@@ -6,7 +6,6 @@ from typing import cast
 from tent.data.corrupted.corrupted_folders import CARD, check_whole
 from tent.data.corrupted.corrupted_images import CorruptedImages
 from tent.data.corrupted.corruption import FRAME, QUALITY, Corruption
-from tent.data.corruptions.constants import IMAGENET
 from tent.data.data_folder import crop_folder
 from tent.data.sets.class_names import read_class_index
 from tent.data.sets.folders import FolderImages, class_folders, open_class_folders, open_image_list
@@ -29,6 +28,8 @@ def open_corrupted_tree(
     known: Set, folder: Path, split: str, corruption: str | None = None, severity: int = SEVERITIES
 ) -> Images:
     """Open `<type>/<severity>/<class>/<image>`, or corrupt the clean set's images while they are read."""
+    from tent.data.corruptions.constants import IMAGENET  # here: its room is heavy, and not needed to name sets
+
     clean = _find_clean(known, folder)
     check_corruption(
         known, corruption, severity, [entry.name for entry in _folders(folder)] if clean is None else IMAGENET
