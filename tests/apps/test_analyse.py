@@ -286,3 +286,19 @@ def test_folders_of_other_images_are_not_taken_for_pairs(folder: Path, tmp_path:
         assert ran.returncode == 0, ran.stderr
         with (tmp_path / f"to {clean}" / "features.csv").open(encoding="utf-8") as file:
             assert all(bool(row["cka to clean"]) == paired for row in csv.DictReader(file))
+
+
+def test_sets_are_shuffled_and_labels_in_runs_are_warned_of(folder: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.random.default_rng(1).integers(0, 256, (200, 32, 32, 3), dtype=np.uint8))
+    np.save(tmp_path / "y.npy", np.arange(200) // 20)  # class after class
+    own = (f"{tmp_path / 'x.npy'},{tmp_path / 'y.npy'}", "--figure", "calibration", "--batch", "20", "--size", "32")
+    ran = tent(folder, "analyse", "nets.py:net", *own, "--out", str(tmp_path / "sorted"))
+    assert ran.returncode == 0
+    assert "classes come in runs along this stream" in ran.stderr
+    assert "--order shuffled" in ran.stderr
+    ran = tent(folder, "analyse", "nets.py:net", *own, "--order", "shuffled", "--out", str(tmp_path / "shuffled"))
+    assert "classes come in runs" not in ran.stderr
+    named = ("cifar10-c", "--corruption", "fog", "--severity", "5", "--figure", "calibration", *SMALL)
+    assert tent(folder, "analyse", "nets.py:net", *named, "--out", str(tmp_path / "named")).returncode == 0
+    protocol = json.loads((tmp_path / "named" / "calibration.json").read_text())["protocol"]["Tent"]
+    assert protocol["order"].startswith("shuffled by seed 0")

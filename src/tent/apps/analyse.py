@@ -14,6 +14,7 @@ from tent.analysis.features.capture import choose_layers, find_layers
 from tent.analysis.features.image_pairs import are_pairs, leave_out_broken_pairs
 from tent.apps.adapt import load_model
 from tent.apps.adapt_run import Notices, probe
+from tent.apps.class_runs import ClassRuns
 from tent.apps.run_data import DataChoice, describe_unreadable, list_unreadable
 from tent.data import Stream
 from tent.data.corruptions import BENCHMARK
@@ -83,6 +84,7 @@ class Analysis:
         for own in images.values():
             self.data.match_labels(own, entry, classes)
         streams = {domain: self.data.stream(own, entry, self.batch) for domain, own in images.items()}
+        self._note_runs(images, streams, notices)
         models = self._models(entry, notices)
         chosen = self._choose(entry, models, streams, notices)
         figures = [_make(name, entry) for name in chosen if name != FEATURES]
@@ -185,6 +187,13 @@ class Analysis:
         models = self._models(entry, Notices(lambda line: None), lean=False)
         own: dict[str, Any] = {"paired": paired, "lr": self.lr, "epochs": self.epochs}
         return compare_features(entry.model, models, streams[worst], streams[clean], self.layers, **own, track=track)
+
+    def _note_runs(self, images: Mapping[Domain, Images], streams: Mapping[Domain, Stream], notices: Notices) -> None:
+        """Say so, once, if labels come in runs: figures of such a stream show what its order does to a model."""
+        for domain, stream in streams.items():
+            labels = images[domain].labels
+            if labels is not None and (runs := ClassRuns(labels[stream.indices])).found:
+                return notices.add(f"{domain.name}: {runs.warning}")
 
     def _note_unreadable(self, images: Mapping[Domain, Images], notices: Notices) -> None:
         for domain, own in images.items():

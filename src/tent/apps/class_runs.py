@@ -1,4 +1,4 @@
-"""Whether classes come in runs along a stream, told from predictions alone."""
+"""Whether classes come in runs along a stream, told from predictions, or from labels where there are some."""
 
 import math
 
@@ -15,13 +15,15 @@ SORTED = "classes come in runs"
 class ClassRuns:
     """Counts neighbours of one predicted class, and compares them with what the classes' frequencies would give."""
 
-    def __init__(self) -> None:
+    def __init__(self, classes: NDArray[np.int64] | None = None) -> None:
         self.counts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.pairs, self.alike = 0, 0
         self.last: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        if classes is not None:
+            self.add(classes)
 
     def add(self, classes: NDArray[np.int64]) -> None:
-        """Note the predictions of one batch, in the stream's order."""
+        """Note the classes of one batch, in the stream's order."""
         counts = np.bincount(classes, minlength=len(self.counts))
         counts[: len(self.counts)] += self.counts
         self.counts = counts
@@ -51,7 +53,7 @@ class ClassRuns:
     @property
     def warning(self) -> str:
         """What was seen and what to do, in one line."""
-        seen = f"{self.alike / self.pairs:.0%} of neighbours are predicted alike, {self.expected:.0%} if shuffled"
+        seen = f"{self.alike / self.pairs:.0%} of neighbours are of one class, {self.expected:.0%} if shuffled"
         remedy = "pass --order shuffled, or where the order is real a larger --batch, or --stats source"
         return f"{SORTED} along this stream ({seen}), which adaptation suffers from; {remedy}"
 

@@ -86,9 +86,15 @@ class DataChoice:
         """Whether the images are a user's own files."""
         return Path(self.name).expanduser().is_dir()
 
+    @property
+    def is_own(self) -> bool:
+        """Whether the images are a user's own files or arrays, whose order may mean something."""
+        return self.is_folder or _is_array(self.name)
+
     def stream(self, images: Images, entry: Entry, batch: int) -> Stream:
         """Return the batches, prepared as the model wants them; a last one of very few images joins the one before."""
-        stream = Stream(images, batch, choose_order(images, self.order, self.seed), entry.preprocess)
+        word = self.order or (None if self.is_own else "shuffled")  # a published set may be stored class by class
+        stream = Stream(images, batch, choose_order(images, word, self.seed), entry.preprocess)
         stream = stream.first(min(self.limit, stream.total)) if self.limit else stream
         return stream.join_tail(min(FEW_SAMPLES, batch))
 
@@ -107,7 +113,7 @@ def load_images(data: str, options: dict[str, Any], unlabelled: bool = False, sp
     path = Path(data).expanduser()
     if path.is_dir():
         return load(f"folder:{path}", **options | ({"labelled": False} if unlabelled else {}))
-    if data.split(",")[0].endswith(".npy"):
+    if _is_array(data):
         return load(f"npy:{data}", **options)
     if path.is_file():
         raise ValueError(f"{data}: is a file; name the folder that it is in, or an .npy file")
@@ -116,6 +122,10 @@ def load_images(data: str, options: dict[str, Any], unlabelled: bool = False, sp
             raise FileNotFoundError(f"{data}: there is no such folder")
         raise ValueError(f"{data}: there is no such folder, and no set is called {data!r}; `tent data` lists the sets")
     return load(data, split, **options)
+
+
+def _is_array(data: str) -> bool:
+    return data.split(",")[0].endswith(".npy")
 
 
 def load_source_images(data: str) -> Images:

@@ -38,8 +38,8 @@ def choose_order(images: Images, word: str | None, seed: int) -> Order:
     """Return an order by its name, or one that suits the images.
 
     Frames, which are numbered files of one folder, come by their number. Other files have no order in time, and are
-    shuffled: a folder for each class would come class after class, which no adaptation survives. Arrays and sets
-    come as they are stored.
+    shuffled: a folder for each class would come class after class, which no adaptation survives. Arrays come as
+    they are stored.
     """
     if word == "time":
         return time_order(images)
