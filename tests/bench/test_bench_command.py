@@ -69,6 +69,14 @@ def test_a_table_from_one_command_and_then_nothing_to_do(folder: Path) -> None:
     assert f"{ALL} of {ALL + 120} cases are done" in " ".join(seeds.stdout.split())
 
 
+def test_some_rows_alone_are_run(folder: Path) -> None:
+    arguments = ("bench", "cifar10-c", "--model", "nets.py:ten")
+    ran = tent(folder, *arguments, "--rows", "source,tent*")
+    assert ran.stdout == "cifar10-c: 45 of 45 cases done (0 before), in results\n", ran.stderr
+    methods = {result.case.method for result in Store(folder / "results").all()}
+    assert methods == {"source", "tent"}  # and no candidates of PL's threshold
+
+
 def test_a_dry_run_says_what_would_run_and_runs_nothing(folder: Path) -> None:
     arguments = ("bench", "cifar10-c", "--model", "nets.py:ten", "--dry-run", "--limit", "10")
     ran = tent(folder, *arguments)
@@ -101,6 +109,7 @@ def test_a_case_that_fails_is_said_and_the_exit_code_is_1(folder: Path) -> None:
         (["cifar10-c", "--seeds", "a"], "--seeds 'a': give whole numbers"),
         (["cifar10-c", "--seeds", "-1"], "a seed is 0 or more"),
         (["cifar10-c", "--limit", "0"], "--limit"),
+        (["cifar10-c", "--rows", "Tend"], "cifar10-c has no row 'Tend'; it has Source"),
         (["cifar10-c", "--workers", "0"], "--workers"),
         (["cifar10-c", "--model", "nope"], "no model 'nope'"),
         (["cifar10-c", "--weights", "gone.pt"], "gone.pt: there is no such file of weights"),

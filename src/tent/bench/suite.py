@@ -84,6 +84,14 @@ class Suite:
 
         return replace(self._with_cells(rename), model=model)
 
+    def with_rows(self, rows: Sequence[str]) -> "Suite":
+        """Return the table of these rows alone; the candidates of its choice stay."""
+
+        def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
+            return [cell for cell in self.cells(seeds, limit) if cell.row in rows]
+
+        return replace(self, rows=tuple(rows), cells=cells)
+
     def with_method(self, method: str) -> "Suite":
         """Return the table with a row of another method, in its own settings, beside each of Tent's plain rows."""
         name = METHODS[method].__name__ if method in METHODS else method.rpartition(":")[2]  # its file is not loaded

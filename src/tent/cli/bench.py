@@ -1,6 +1,7 @@
 """`tent bench`: run the cases of a suite that are missing."""
 
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +20,7 @@ LIMIT = "Only the first so many images of each stream: another protocol, kept ap
 DRY = "Say what would run, and how long it should take from what the store has measured."
 MODEL = "A model of the zoo in place of the suite's own."
 BATCH = "Images a batch in place of the suite's own: another protocol, kept apart."
+ROWS = "Run these rows alone, with commas: Source,BN,Tent or 'Tent*'."
 METHOD = (
     "Add a row of this method, in its own settings, beside Tent's: FILE.py:Class of your own, or a name such as bn."
 )
@@ -35,6 +37,7 @@ def bench(
     weights: Annotated[Path | None, typer.Option(help="Weights in place of that model's own.")] = None,
     method: Annotated[str | None, typer.Option(help=METHOD)] = None,
     batch: Annotated[int | None, typer.Option(help=BATCH, min=1)] = None,
+    rows: Annotated[list[str] | None, typer.Option(help=ROWS)] = None,
 ) -> None:
     """Run a suite: what is done is skipped, a run that was killed goes on, a case that fails does not stop the rest."""
     from tent.bench.schedule.board import Board
@@ -44,7 +47,7 @@ def bench(
     if suite is None:
         print_suites()
         return
-    chosen = find_suite(suite, model, method, batch)
+    chosen = find_suite(suite, model, method, batch, rows or ())
     plan = make_plan(chosen, parse_seeds(seeds), limit, None if weights is None else str(weights))
     board = Board(plan, Store(store), workers)
     if dry_run:
@@ -55,17 +58,20 @@ def bench(
         raise typer.Exit(1)
 
 
-def find_suite(name: str, model: str | None, method: str | None, batch: int | None = None) -> "Suite":
-    """Return a suite with the model, the batch size and the added method that were asked for."""
+def find_suite(
+    name: str, model: str | None, method: str | None, batch: int | None = None, rows: Sequence[str] = ()
+) -> "Suite":
+    """Return a suite with the model, the batch size, the added method and of the rows that were asked for."""
     from tent.bench.case import find_method
+    from tent.bench.read.narrow import find_names
     from tent.bench.suites import by_name
 
     suite = by_name(name).with_model(model) if model else by_name(name)
     suite = suite.with_batch(batch) if batch else suite
-    if not method:
-        return suite
-    find_method(method)  # which says what is wrong with it
-    return suite.with_method(method)
+    if method:
+        find_method(method)  # which says what is wrong with it
+        suite = suite.with_method(method)
+    return suite.with_rows(find_names(name, "row", rows, suite.rows)) if rows else suite
 
 
 def print_suites() -> None:

@@ -14,8 +14,8 @@ def narrow_grid(grid: Grid, rows: Sequence[str] = (), columns: Sequence[str] = (
         rows: names or patterns such as `Tent*`, in any case; all unless given.
         columns: the same.
     """
-    chosen = _find_all(grid.name, "row", rows, grid.rows) if rows else list(grid.rows)
-    titles = _find_all(grid.name, "column", columns, (*grid.columns, *grid.means)) if columns else None
+    chosen = find_names(grid.name, "row", rows, grid.rows) if rows else list(grid.rows)
+    titles = find_names(grid.name, "column", columns, (*grid.columns, *grid.means)) if columns else None
     kept = grid.columns if titles is None else tuple(title for title in titles if title in grid.columns)
     means = {title: own for title, own in grid.means.items() if titles is None or title in titles}
     needed = {*kept, *(column for own in means.values() for column in own)}
@@ -41,7 +41,8 @@ def split_names(text: str, known: Sequence[str]) -> list[str]:
     return [name for name in names if name]
 
 
-def _find_all(suite: str, what: str, wanted: Sequence[str], known: Sequence[str]) -> list[str]:
+def find_names(suite: str, what: str, wanted: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return the rows or columns that names and patterns mean, in the order wanted; refuse what means none."""
     found: list[str] = []
     for text in wanted:
         for name in split_names(text, known):
