@@ -69,8 +69,8 @@ def test_what_was_not_counted_is_left_blank(tmp_path: Path) -> None:
             store.put(result(cell.case, 0.5, counts={}))
     grid = read_grid(small(), store.all(), Query(seeds=(0,)))
     first, second = build_cost_table(grid).lines
-    assert [field.text for field in first.fields] == ["10,000", "0", "0.5", "", "20.0"]
-    assert [field.text for field in second.fields] == ["", "", "", "", "20.0"]
+    assert [field.text for field in first.fields] == ["10,000", "0", "0.5", "20.0"]
+    assert [field.text for field in second.fields] == ["", "", "", "20.0"]
     assert {(line["row"], line["forward"]) for line in csv.DictReader(io.StringIO(to_csv(grid)))} == {
         ("first", "1000"),
         ("second", ""),
@@ -94,16 +94,20 @@ def lines(folder: Path, models: dict[str, str], **trainings: dict[str, object]) 
         changes = {"training": trainings[cell.column]} if cell.row == "RG" else {}
         store.put(result(cell.case, 0.5, 4.0, 2000, **changes))
     made = build_cost_table(read_grid(suite, store.all()))
-    assert made.heads == ("images forward", "images backward", "passes, × Tent's", "training (s)", "answering (s)")
-    return {line.head: [field.text for field in line.fields] for line in made.lines}
+    return {line.head: dict(zip(made.heads, (field.text for field in line.fields), strict=True)) for line in made.lines}
+
+
+def spent(*texts: str) -> dict[str, str]:
+    heads = ("images forward", "images backward", "passes, × Tent's", "memory of a step, × Tent's", "training (s)")
+    return dict(zip((*heads, "answering (s)"), texts, strict=True))
 
 
 def test_a_training_for_each_column(tmp_path: Path) -> None:
     one = {**TRAINING, "forward": 80_000, "backward": 80_000, "seconds": 60.0}
     found = lines(tmp_path, {"a": "trained:a", "b": "trained:b"}, a=one, b=one)
     assert found == {  # of 2,000 images a column: five times as much for 10,000
-        "RG": ["410,000", "400,000", "40.5", "300", "20.0"],
-        "Tent": ["10,000", "10,000", "1.0", "", "20.0"],
+        "RG": spent("410,000", "400,000", "40.5", "1.00", "300", "20.0"),
+        "Tent": spent("10,000", "10,000", "1.0", "1.00", "", "20.0"),
     }
 
 
@@ -111,13 +115,13 @@ def test_columns_of_other_budgets_are_lines_of_their_own(tmp_path: Path) -> None
     one = {**TRAINING, "forward": 80_000, "backward": 80_000, "seconds": 60.0}
     found = lines(tmp_path, {"a": "trained:a", "b": "trained:b"}, a=one, b={**one, "forward": 2000, "backward": 2000})
     assert list(found) == ["RG, a", "RG, b", "Tent"]
-    assert found["RG, b"] == ["20,000", "10,000", "1.5", "300", "20.0"]
+    assert found["RG, b"] == spent("20,000", "10,000", "1.5", "1.00", "300", "20.0")
 
 
 def test_a_training_for_all_columns_is_shared_out(tmp_path: Path) -> None:
     one = {**TRAINING, "forward": 80_000, "backward": 40_000, "seconds": 60.0}
     found = lines(tmp_path, {"a": "trained:a", "b": "trained:a"}, a=one, b=one)
-    assert found["RG"] == ["210,000", "100,000", "15.5", "150", "20.0"]
+    assert found["RG"] == spent("210,000", "100,000", "15.5", "1.00", "150", "20.0")
 
 
 def test_a_training_is_shared_out_also_where_a_column_is_not_shown(tmp_path: Path) -> None:
@@ -132,14 +136,34 @@ def test_a_training_is_shared_out_also_where_a_column_is_not_shown(tmp_path: Pat
 
 def test_the_training_of_a_source_model_is_not_counted(tmp_path: Path) -> None:
     found = lines(tmp_path, {"a": "trained:a"}, a={**TRAINING, "method": "source"})
-    assert found["RG"] == ["10,000", "0", "0.5", "", "20.0"]
+    plain = spent("10,000", "0", "0.5", "1.00", "", "20.0")
+    assert found["RG"] == {head: text for head, text in plain.items() if head != "training (s)"}  # a blank column
+
+
+def test_memory_is_a_multiple_of_tents_and_needs_are_named(tmp_path: Path) -> None:
+    suite = SUITES["continual"].with_rows(["Tent", "EATA", "RoTTA"])
+    store = kept(tmp_path)
+    for cell in {cell.row: cell for cell in suite.cells((0,), None)}.values():
+        store.put(
+            result(cell.case, 0.5, peak_memory={"eata": 3 * 10**6, "rotta": None}.get(cell.case.method, 2 * 10**6))
+        )
+    made = build_cost_table(read_grid(suite, store.all()))
+    found = {
+        line.head: dict(zip(made.heads, (field.text for field in line.fields), strict=True)) for line in made.lines
+    }
+    assert [found[row]["memory of a step, × Tent's"] for row in ("Tent", "EATA", "RoTTA")] == ["1.00", "1.50", ""]
+    assert [found[row]["needs"] for row in ("Tent", "EATA", "RoTTA")] == [
+        "",
+        "source data",
+        "augmented views, memory of images",
+    ]
 
 
 def test_what_is_missing_is_missing(tmp_path: Path) -> None:
     grid = read_grid(small(), stored(tmp_path, keep=lambda cell: cell.row == "first").all())
     assert cost(grid, "second", grid.columns) is None
     made = build_cost_table(grid)
-    assert [field.kind for field in made.lines[1].fields] == ["missing"] * 5
+    assert [field.kind for field in made.lines[1].fields] == ["missing"] * 7
     assert made.lines[0].fields[0].text == "10,000"
 
 
@@ -153,7 +177,7 @@ def test_the_command_shows_and_writes_it(tmp_path: Path, monkeypatch: pytest.Mon
         f"tiny-compute.{end}" for end in ("csv", "md", "tex")
     ]
     text = (tmp_path / "made" / "tiny-compute.md").read_text(encoding="utf-8")
-    assert "| second | 10,000 | 10,000 | 1.0 |  | 20.0 |" in text
+    assert "| second | 10,000 | 10,000 | 1.0 | 20.0 |" in text
     assert "Seconds at test time, without reading data: a processor, 2 threads." in text
 
 

@@ -35,6 +35,7 @@ class MEMO(Method):
 
     select = staticmethod(everything)
     stats = norm.Blend(1 / 17)  # the source's count as 16 samples and the batch as one, however many views are in it
+    needs = frozenset({"augmented views"})
     answers = "after"
     uses_pass = False  # it learns from views alone
 

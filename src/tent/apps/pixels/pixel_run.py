@@ -119,7 +119,7 @@ class PixelRun(Run):
     def write(self, folder: OutFolder) -> dict[str, Any]:
         """Draw the first images along ten iterations, then write the rest, the summary last."""
         wanted = min(self.job.panels, self.stream.total)
-        if wanted and has_matplotlib() and not self.adapted.method.needs:
+        if wanted and has_matplotlib() and "source data" not in self.adapted.method.needs:
             try:
                 draw_iterations(self, folder.path / ITERATIONS_FILE, wanted)
             except ValueError as error:  # some models have a norm that one image is too little for

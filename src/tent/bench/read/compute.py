@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tent.bench.case import METHODS
 from tent.bench.read.grid import Grid
 from tent.bench.read.training import is_baseline
 from tent.bench.result import Result
@@ -37,6 +38,8 @@ class Cost:
     passes: Passes | None  # None where a result did not count them
     training: float  # seconds
     answering: float
+    memory: int | None = None  # bytes of a step; None where a result did not measure it
+    needs: tuple[str, ...] = ()  # beyond test inputs
 
 
 def passes(result: Result) -> Passes | None:
@@ -59,7 +62,14 @@ def cost(grid: Grid, row: str, columns: Sequence[str]) -> Cost | None:
         training += share * before.get("seconds", 0)
     known = all(passes(result) is not None for result in results)
     answering = sum(result.seconds for result in results) / images
-    return Cost(spent * (1 / images) if known else None, training / images, answering)
+    memory = max((result.peak_memory or 0 for result in results), default=0) or None
+    return Cost(spent * (1 / images) if known else None, training / images, answering, memory, _needs(results))
+
+
+def _needs(results: Sequence[Result]) -> tuple[str, ...]:
+    """Return what a row's method wants beyond test inputs; of a method in a file that is gone, nothing is known."""
+    names = {result.case.method for result in results} & set(METHODS)
+    return tuple(sorted({need for name in names for need in METHODS[name].needs}))
 
 
 def _successes(grid: Grid, row: str, columns: Sequence[str]) -> list[Result]:

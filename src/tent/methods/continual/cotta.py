@@ -38,6 +38,7 @@ class CoTTA(Method):
 
     select = staticmethod(everything)
     stats = norm.Batch()
+    needs = frozenset({"augmented views"})
 
     def __post_init__(self) -> None:
         require_within(self, 1, math.inf, "views")

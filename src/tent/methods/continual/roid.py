@@ -43,6 +43,7 @@ class ROID(Method):
 
     select = staticmethod(norm_affine)
     stats = norm.Batch()
+    needs = frozenset({"augmented views"})
 
     def __post_init__(self) -> None:
         require_within(self, 0, 1, "momentum", "memory")

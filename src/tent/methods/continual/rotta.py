@@ -35,6 +35,7 @@ class RoTTA(Method):
 
     select = staticmethod(norm_affine)
     stats = norm.Source()  # an answer is normalised by the teacher's running statistics, in the source's place
+    needs = frozenset({"augmented views", "memory of images"})
     uses_pass = False  # the teacher looks at the batch, and the student at the memory
 
     def __post_init__(self) -> None:

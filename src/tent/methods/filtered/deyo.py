@@ -36,6 +36,7 @@ class DeYO(Method):
 
     select = staticmethod(early_norm_affine)
     stats = norm.Batch()
+    needs = frozenset({"augmented views"})
 
     @classmethod
     def for_imagenet(cls, vit: bool = False, batch: int = 64, wild: bool = False) -> "Self":

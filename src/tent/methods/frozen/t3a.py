@@ -25,6 +25,7 @@ class T3A(Method):
     most: int | None = 100  # features a class; the paper chooses from 1, 5, 20, 50, 100 and all
 
     answers = "after"  # the batch's own features have been added
+    needs = frozenset({"memory of features"})
 
     def __post_init__(self) -> None:
         if self.most is not None and not (isinstance(self.most, int) and self.most >= 1):
