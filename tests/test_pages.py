@@ -53,8 +53,8 @@ def test_the_page_on_state_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_page_on_the_methods_runs_and_names_them_all() -> None:
-    assert run_page("docs/catalogue.md")["adapted"].updates <= 1
-    text = (ROOT / "docs" / "catalogue.md").read_text(encoding="utf-8")
+    assert run_page("docs/methods.md")["adapted"].updates <= 1
+    text = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
     assert [kind.__name__ for kind in tent.METHODS.values() if f"`{kind.__name__}`" not in text] == []
 
 

@@ -1,4 +1,4 @@
-"""What docs/methods.md shows runs, and keeps what the page promises."""
+"""What docs/own-method.md shows runs, and keeps what the page promises."""
 
 import warnings
 from pathlib import Path
@@ -16,7 +16,7 @@ import tent
 @pytest.fixture(scope="module")
 def methods_page() -> dict[str, object]:
     torch.manual_seed(0)
-    return run_page("docs/methods.md")
+    return run_page("docs/own-method.md")
 
 
 def methods_of(names: dict[str, object]) -> list[type[tent.Method]]:
@@ -77,7 +77,7 @@ def test_the_pages_methods_change_what_is_answered(methods_page: dict[str, objec
 
 
 def test_the_file_of_the_page_runs_from_the_command_line(tmp_path: Path) -> None:
-    file = next(block for block in blocks("docs/methods.md") if block.startswith("# sharpen.py\n"))
+    file = next(block for block in blocks("docs/own-method.md") if block.startswith("# sharpen.py\n"))
     (tmp_path / "sharpen.py").write_text(file, encoding="utf-8")
     np.save(tmp_path / "images.npy", np.random.default_rng(0).integers(0, 256, (40, 32, 32, 3), np.uint8))
     for number, method in enumerate(["sharpen.py:Sharpen", "sharpen.py:Sharpen:power=2"]):
