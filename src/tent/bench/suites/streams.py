@@ -65,8 +65,9 @@ def domains(name: str, seed: int) -> tuple[Data, ...]:
 
 
 def single_rows(name: str, images: int | None) -> list[tuple[str, Case]]:
-    """Return what can be done with one image at a time: a prior, source statistics, and a method made for it."""
+    """Return what can be done with one image at a time: priors, source statistics, group norms, and MEMO."""
     case = Case(MODELS[name], (Data(name),), "source", images=images or SINGLE_IMAGES, batch_size=1)
+    grouped = replace(case, model=f"r26-gn-{SOURCES[name]}")
     return [
         ("Source", case),
         ("BN, prior 16", replace(case, method="bn", stats="prior:16")),
@@ -74,6 +75,9 @@ def single_rows(name: str, images: int | None) -> list[tuple[str, Case]]:
         ("Tent, source statistics", replace(case, method="tent", stats="source")),
         ("SAR, source statistics", replace(case, method="sar", stats="source")),
         ("MEMO", replace(case, method="memo", reset="batch")),
+        ("Source, group norm", grouped),
+        ("Tent, group norm", replace(grouped, method="tent")),
+        ("SAR, group norm", replace(grouped, method="sar")),
     ]
 
 
