@@ -1,6 +1,6 @@
 """The run behind the figures: every method answers the same batches, and every figure is told."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
 from functools import partial
 from typing import Any, TypeAlias
@@ -35,19 +35,24 @@ def analyse(
         models: methods by name, the source first: changes are from the first to the others.
         streams: each of one domain; batches are read once for all models.
         epochs: offline, passes over a stream that are learnt from before it is answered without learning; 0: online.
-        track: wraps the batches of each stream, to show progress.
+        track: shows progress over the batches of all streams.
     """
     _check(models, streams, figures)
-    for number, (domain, stream) in enumerate(streams.items(), 1):
-        active = [figure for figure in figures if _accepts(figure, domain, stream)]
-        if not active:
-            continue
-        for model in models.values():
-            model.reset()
-        track_own = _retitle(track, f"{domain.name} ({number} of {len(streams)})")
-        answer_together(models, stream, partial(_add_batch, active, domain), track_own, epochs)
-        for figure in active:
-            figure.end_domain(domain, models)
+    active = {
+        domain: own
+        for domain, stream in streams.items()
+        if (own := [figure for figure in figures if _accepts(figure, domain, stream)])
+    }
+    count = (1 + epochs) * sum(len(streams[domain]) for domain in active)
+    with closing(_advance_together(track, f"analysing {len(active)} streams", count)) as progress:
+        next(progress)
+        for domain, own in active.items():
+            for model in models.values():
+                model.reset()
+            on_logits = partial(_add_batch, own, domain)
+            answer_together(models, streams[domain], on_logits, partial(_tick, progress), epochs)
+            for figure in own:
+                figure.end_domain(domain, models)
     return {figure.name: figure.numbers() for figure in figures}
 
 
@@ -114,10 +119,20 @@ def _logits(model: Adapted, batch: Batch, output: Any) -> Tensor:
     return find_logits(output, call_inputs(batch.inputs), model.state.setup.pick)
 
 
-def _retitle(track: Track | None, title: str) -> Track | None:
-    if track is None:
-        return None
-    return lambda batches, what, count: track(batches, f"{title}, {what}", count)
+def _advance_together(track: Track | None, what: str, count: int) -> Generator[None, None, None]:
+    """Show one progress over several streams: it is one batch further whenever it is asked for its next."""
+    steps: Any = range(count)  # in the place of batches, which a track only counts
+    for _ in track(steps, what, count) if track else steps:
+        yield
+    while True:  # a last batch may be told of too
+        yield
+
+
+def _tick(progress: Iterator[None], batches: Iterable[Batch], what: str, count: int) -> Iterator[Batch]:
+    """Pass the batches of one stream on, and move the progress of all along."""
+    for batch in batches:
+        yield batch
+        next(progress)
 
 
 def _check(models: Mapping[str, Adapted], streams: Mapping[Domain, Stream], figures: Sequence[Collector]) -> None:
