@@ -29,7 +29,7 @@ def draw_levels(numbers: Numbers, title: str = "") -> Any:
         _draw_lines(axis, rows, name)
         words = _correlation(numbers, method, f"{name} and level")
         name_axes(axis, "level of corruption", f"mean {name} (nats)", words)
-    add_legend(axes[0], loc="upper left")
+    add_legend(axes[0], loc="lower right")
     if "loss" in known:
         _draw_points(axes[2], rows)
         name_axes(axes[2], "mean entropy (nats)", "mean loss", _correlation(numbers, method, "loss and entropy"))
