@@ -123,8 +123,10 @@ class _Run:
                 in_time, before = learns and number * (self.pace or 0.0) >= self.busy_until, self._passes()
                 with nullcontext() if in_time else self.adapted.paused():
                     output = self._call(placed, partial(self.adapted, *inputs[0], **inputs[1]), in_time)
-                if self.pace is not None and in_time:
-                    self.busy_until = number * self.pace + (self._passes() - before) / count_samples(inputs)
+                if self.pace is not None:  # of a late answer one plain pass is free; what it takes beyond is charged
+                    spent = (self._passes() - before) / count_samples(inputs)
+                    begin = number * self.pace if in_time else self.busy_until - 1
+                    self.busy_until = max(self.busy_until, begin + spent)
                 if tally:
                     if batch.labels is None:
                         raise ValueError(f"{stream.name}: its labels are not known, so that nothing can be measured")
@@ -226,9 +228,7 @@ def _reset_words(adapted: Adapted, reset: str) -> str:
 
 
 def _answers_words(adapted: Adapted, offline: bool) -> str:
-    if offline:
-        return "after all learning, with no update between them"
-    return "before the update" if adapted.answers == "before" else "after the update"
+    return "after all learning, with no update between them" if offline else f"{adapted.answers} the update"
 
 
 def _check_options(

@@ -66,6 +66,45 @@ def test_a_method_that_is_slower_than_the_stream_updates_on_what_it_can(folder: 
     assert run_case(still).metrics == run_case(replace(still, pace=None)).metrics
 
 
+# an answer of two passes, also where nothing is updated
+SLOW = """
+import tent
+
+class Slow(tent.Tent):
+    def answer(self, seen, state):
+        args, kwargs = seen.inputs
+        state.forward(*args, **kwargs, grad=False)
+        return state.forward(*args, **kwargs, grad=False).output
+"""
+
+
+def test_a_late_answer_pays_for_what_it_takes_beyond_one_pass(folder: Path) -> None:
+    (folder / "slow.py").write_text(SLOW)
+    case = tiny.case(folder, method=f"{folder / 'slow.py'}:Slow", lr=0.1, batch_size=8, pace=1.0)
+    # three forward and one backward passes are five units; without a charge the last of six batches would be in time
+    assert run_case(case).counts["updates"] == 1
+    assert run_case(replace(case, pace=5.0)).counts["updates"] == 6
+
+
+def test_bursts_are_drawn_anew_for_every_type(folder: Path) -> None:
+    case = tiny.case(folder, order="correlated:0.1")
+    types = case.data[0], replace(tiny.case(folder, "bright").data[0])
+    stream = build_stream(case, types, load_entry(case.model))
+    labels = np.concatenate([batch.labels for batch in stream])
+    half = len(labels) // 2
+    assert sorted(labels[:half]) == sorted(labels[half:])
+    assert labels[:half].tolist() != labels[half:].tolist()
+    again = build_stream(case, types, load_entry(case.model))
+    assert labels.tolist() == np.concatenate([batch.labels for batch in again]).tolist()
+
+
+def test_a_method_that_is_added_to_a_stream_is_read_type_by_type() -> None:
+    cells = SUITES["continual"].with_method("pl").cells((0,), 20)
+    own = {cell.column: cell.domain for cell in cells if cell.row == "PL"}
+    assert own == {cell.column: cell.domain for cell in cells if cell.row == "Tent"}
+    assert all(own.values())
+
+
 @pytest.mark.parametrize("more", [{"when": "offline"}, {"epochs": 2}, {"pace": 0.0}])
 def test_a_pace_is_for_one_online_pass(folder: Path, more: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="pace"):

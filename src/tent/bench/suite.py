@@ -109,7 +109,7 @@ class Suite:
 
         def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
             own = self.cells(seeds, limit)
-            return [*own, *(Cell(added[c.row], c.column, put(c.case)) for c in own if c.row in added)]
+            return [*own, *(replace(c, row=added[c.row], case=put(c.case)) for c in own if c.row in added)]
 
         rows = tuple(each for row in self.rows for each in (row, added.get(row)) if each is not None)
         return replace(self, rows=rows, cells=cells)

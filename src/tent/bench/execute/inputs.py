@@ -59,7 +59,7 @@ def count_images(case: Case) -> int:
 
 def build_stream(case: Case, data: Sequence[Data], entry: Entry) -> Stream:
     """Return the batches of some data in a case's order, prepared as the model wants them."""
-    once = {each: _build_domain(case, each, entry) for each in dict.fromkeys(data)}
+    once = {each: _build_domain(case, each, entry, place) for place, each in enumerate(dict.fromkeys(data))}
     streams = [once[each] for each in data]  # one that comes again is the same domain
     word, _, times = case.domains.partition(":")
     if word == "mixed":
@@ -69,8 +69,10 @@ def build_stream(case: Case, data: Sequence[Data], entry: Entry) -> Stream:
     return streams[0] if len(streams) == 1 else Stream.sequence(streams)
 
 
-def _build_domain(case: Case, data: Data, entry: Entry) -> Stream:
+def _build_domain(case: Case, data: Data, entry: Entry, place: int) -> Stream:
     images, own, preprocess = load_images(data), order.by_name(case.order, case.seed), entry.preprocess
+    if own.by_class and place:  # bursts that are drawn anew: types of one set share their labels
+        own = order.by_name(case.order, int(np.random.SeedSequence((case.seed, place)).generate_state(1)[0]))
     if data.size is not None:
         preprocess = replace(preprocess, size=(data.size, data.size), crop=None, interpolation="bilinear")
     if data.part is not None:

@@ -48,6 +48,7 @@ def _setting(grid: Grid) -> str:
         models += f"{'; ' if models else ''}trained for {join_names(trained)}, see notes"
     images = _range(result.images for result in results)
     each = " a column" if len({column for _, column in grid.entries}) > 1 else ""
+    each = " a stream" if any(len(result.case.data) > 1 for result in results) else each
     batches = _range(result.case.batch_size for result in results)
     return f"Model: {models}. Data: {_data(results)}, {images} images{each}, batches of {batches}."
 
