@@ -30,6 +30,13 @@ def require_within(method: "Method", least: float, most: float, *options: str) -
             raise ValueError(f"{type(method).__name__} {name} must be {bounds}, got {value!r}")
 
 
+def require_whole(method: "Method", *options: str) -> None:
+    """Refuse options of a method that are no whole numbers from 1 on."""
+    for name in options:
+        if not (isinstance(value := getattr(method, name), int) and value >= 1):
+            raise ValueError(f"{type(method).__name__} {name} must be a whole number from 1 on, got {value!r}")
+
+
 class Method:
     """A method of adaptation; as it stands, nothing adapts.
 

@@ -101,7 +101,7 @@ def test_views_are_passed_through_the_model_only_where_the_source_is_unsure() ->
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"views": 0}, "CoTTA views must be 1 or more, got 0"),
+        ({"views": 0}, "CoTTA views must be a whole number from 1 on, got 0"),
         ({"restore": 1.5}, r"CoTTA restore must be in \[0, 1\], got 1.5"),
         ({"momentum": -0.1}, r"CoTTA momentum must be in \[0, 1\], got -0.1"),
     ],

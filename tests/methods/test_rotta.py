@@ -163,7 +163,7 @@ def test_the_memory_is_saved_in_the_delta(tmp_path) -> None:
 
 
 def test_a_wrong_option_is_refused() -> None:
-    with pytest.raises(ValueError, match="RoTTA capacity must be 1 or more, got 0"):
+    with pytest.raises(ValueError, match="RoTTA capacity must be a whole number from 1 on, got 0"):
         tent.RoTTA(capacity=0)
     with pytest.raises(ValueError, match=r"RoTTA nu must be in \[0, 1\], got 3"):
         tent.RoTTA(nu=3)

@@ -29,7 +29,7 @@ def test_shot_is_its_equation(net: str) -> None:
 def test_the_features_form_moves_all_but_the_classifier() -> None:
     model = lively("named")
     adapted = tent.adapt(model, tent.SHOT.for_features())
-    plain = PlainSHOT(model, partial(torch.optim.SGD, lr=1e-2, momentum=0.9, nesterov=True, weight_decay=1e-3))
+    plain = PlainSHOT(model, partial(torch.optim.SGD, lr=1e-3, momentum=0.9, nesterov=True, weight_decay=1e-3))
     plain.params = {name: param.requires_grad_() for name, param in plain.model.body.named_parameters("body")}
     plain.source = {name: param.detach().clone() for name, param in plain.params.items()}
     plain.reset()

@@ -1,7 +1,7 @@
 """Augmentation: views of a batch of images, each draw from a given generator."""
 
 from tent.augment.augmix import augmix
-from tent.augment.pixels import Pixels, change_images, find_images
+from tent.augment.pixels import Pixels, change_images, check_images, find_images
 from tent.augment.turns import TURNS, random_flip, random_rotation, random_shift, rotate, shuffle_patches
 from tent.augment.view import random_view, require_one_prediction
 
@@ -10,6 +10,7 @@ __all__ = [
     "Pixels",
     "augmix",
     "change_images",
+    "check_images",
     "find_images",
     "random_flip",
     "random_rotation",

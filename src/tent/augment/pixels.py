@@ -57,14 +57,20 @@ def change_images(inputs: Inputs, change: Callable[[Tensor], Tensor], pixels: Pi
         pixels: how the inputs were normalised; None: they are in [0, 1], or refused.
         who: the method that asks, for messages.
     """
+    images = check_images(inputs, pixels, who)
+    coding = pixels or Pixels()
+    changed = coding.encode(change(coding.decode(images))).to(images.dtype)
+    return map_tensors(inputs, lambda _: changed)  # type: ignore[no-any-return]
+
+
+def check_images(inputs: Inputs, pixels: Pixels | None, who: str) -> Tensor:
+    """Return the one batch of images that a model is called with, if views can be made of it; else say why not."""
     images = find_images(inputs, who)
     if pixels is None:
         _require_unit_range(images, who)
     elif not isinstance(pixels, Pixels):
         raise TypeError(f"{who} pixels must be a tent.Pixels(mean, std), got {pixels!r}")
-    coding = pixels or Pixels()
-    changed = coding.encode(change(coding.decode(images))).to(images.dtype)
-    return map_tensors(inputs, lambda _: changed)  # type: ignore[no-any-return]
+    return images
 
 
 def find_images(inputs: Inputs, who: str) -> Tensor:

@@ -16,6 +16,10 @@ from tent.engine.private import FUNCTIONS, Buffers, batch_norm, exported_operati
 from tent.norm import NormLayer, Source, Stats
 
 
+class SingleValueError(ValueError):
+    """A norm layer was given one value a channel, which has no statistics."""
+
+
 class Moments(NamedTuple):
     """The mean and variance of each channel that a layer was normalised by, over so many values a channel."""
 
@@ -146,7 +150,7 @@ class Mode(TorchFunctionMode):
             share = context.stats.share(NormLayer(name, call.running_mean, call.running_var, not across), x)
         whole = isinstance(share, float | int) and share == 1.0
         if count == 1 and (whole or (isinstance(share, Tensor) and bool((share == 1).any()))):
-            raise ValueError(_explain_single_value(name, x, across))
+            raise SingleValueError(_explain_single_value(name, x, across))
         if not whole or group is not None:
             return self._blend(call, name, share, across, group)
         if context.observe and across and count:

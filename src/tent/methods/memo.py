@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tent import norm
 from tent.augment import Pixels, augmix, change_images, require_one_prediction
-from tent.method import ForwardPass, Method, OptimizerFactory, State, require_within
+from tent.method import ForwardPass, Method, OptimizerFactory, State, require_whole
 from tent.select import everything
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ class MEMO(Method):
     """Lower the entropy of the mean prediction over augmented views of an image, then answer.
 
     It is for one image at a time, each from the source: `tent.adapt(model, tent.MEMO(), episodic=True)`. The images of
-    a larger batch share one update, down the mean of their entropies.
+    a larger batch share one update, down the mean of their entropies. All images get the same draws of views, so that
+    an answer does not depend on what came before.
     """
 
     views: int = 32
@@ -40,7 +41,7 @@ class MEMO(Method):
     uses_pass = False  # it learns from views alone
 
     def __post_init__(self) -> None:
-        require_within(self, 1, math.inf, "views")
+        require_whole(self, "views")
 
     @classmethod
     def for_imagenet(cls, **options: Any) -> "Self":

@@ -30,8 +30,8 @@ class SHOT(Method):
 
     @classmethod
     def for_features(cls) -> "Self":
-        """Return it as the paper has it: all layers but the classifier move; for `fit`, over several epochs."""
-        sgd = partial(torch.optim.SGD, lr=1e-2, momentum=0.9, nesterov=True, weight_decay=1e-3)
+        """Return it as the paper has it for photographs: all layers but the classifier move; for `fit`, some epochs."""
+        sgd = partial(torch.optim.SGD, lr=1e-3, momentum=0.9, nesterov=True, weight_decay=1e-3)
         return cls(feature_layers, sgd)
 
     def loss(self, seen: ForwardPass, state: State) -> Tensor | None:

@@ -78,6 +78,7 @@ def single_rows(name: str, images: int | None) -> list[tuple[str, Case]]:
         ("Source, group norm", grouped),
         ("Tent, group norm", replace(grouped, method="tent")),
         ("SAR, group norm", replace(grouped, method="sar")),
+        ("MEMO, group norm", replace(grouped, method="memo", reset="batch")),
     ]
 
 

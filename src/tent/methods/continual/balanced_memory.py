@@ -26,6 +26,11 @@ def remember(images: Tensor, probabilities: Tensor, entropies: Tensor, count: in
         count: how many images came before these.
     """
     tensors, (number, classes) = state.tensors, probabilities.shape
+    if "images" in tensors and (own := tensors["images"].shape[1:]) != images.shape[1:]:
+        raise ValueError(
+            f"the memory holds images of shape {tuple(own)}, and was given {tuple(images.shape[1:])}; resize them to "
+            "one size, or reset"
+        )
     labels, born = probabilities.argmax(1), count + torch.arange(number)
     new = {"images": images, "labels": labels, "born": born.to(labels.device), "entropies": entropies}
     rows = {name: torch.cat([tensors[name], values]) if name in tensors else values for name, values in new.items()}

@@ -23,7 +23,7 @@ class CMF(ROID):
 
     def start(self, state: State) -> None:
         """Begin the hidden model at the source, without variance."""
-        if not 0 < self._noise(state) < 1:
+        if state.params and not 0 < self._noise(state) < 1:
             raise ValueError(
                 f"CMF noise must be above 0 and below {SIZE / state.size:.3g} for {state.size:,} values that move, "
                 f"got {self.noise}; select fewer or lower it"

@@ -1,6 +1,5 @@
 """CoTTA: continual test-time adaptation (Wang et al., CVPR 2022)."""
 
-import math
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -9,10 +8,10 @@ import torch
 from torch import Tensor
 
 from tent import norm
-from tent.augment import Pixels, change_images, random_view, require_one_prediction
+from tent.augment import Pixels, change_images, check_images, random_view, require_one_prediction
 from tent.engine import distributed
 from tent.losses import confidence, cross_entropy, symmetric_cross_entropy
-from tent.method import ForwardPass, Method, OptimizerFactory, State, require_within
+from tent.method import ForwardPass, Method, OptimizerFactory, State, require_whole, require_within
 from tent.methods.continual.teacher import follow, start_teacher, teacher
 from tent.select import everything
 
@@ -41,7 +40,7 @@ class CoTTA(Method):
     needs = frozenset({"augmented views"})
 
     def __post_init__(self) -> None:
-        require_within(self, 1, math.inf, "views")
+        require_whole(self, "views")
         require_within(self, 0, 1, "momentum", "restore")
 
     @classmethod
@@ -77,11 +76,12 @@ class CoTTA(Method):
 
     def _teach(self, seen: ForwardPass, state: State) -> tuple[ForwardPass, Tensor]:
         if "teacher" not in seen.notes:
+            check_images(seen.inputs, self.pixels, "CoTTA")  # also where the source is sure: it may not stay so
             args, kwargs = seen.inputs
             taught = state.forward(*args, **kwargs, params=teacher(state), grad=False)
             logits = taught.logits
+            require_one_prediction(logits, "CoTTA")
             if self._is_unsure(seen, state):
-                require_one_prediction(logits, "CoTTA")
                 logits = torch.stack(self._view(seen, state)).mean(0)
             seen.notes["teacher"] = taught, logits
         return seen.notes["teacher"]  # type: ignore[no-any-return]

@@ -4,6 +4,7 @@ Marsden, Döbler and Yang, WACV 2024.
 """
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from tent import norm
 from tent.augment import Pixels, change_images, find_images, random_view, require_one_prediction
+from tent.engine.mode import SingleValueError
 from tent.engine.structures import Inputs, map_tensors
 from tent.losses import entropy, soft_likelihood_ratio, symmetric_cross_entropy
 from tent.method import ForwardPass, Method, OptimizerFactory, State, require_within
@@ -31,6 +33,7 @@ class ROID(Method):
     """Raise the odds of certain and diverse predictions, agree with an augmented view, and stay near the source.
 
     Predictions that are all alike, such as the one of a single image, weigh 1, where the paper's code divides 0 by 0.
+    Where one image alone is kept and a batch norm sees one value a channel of it, there is no view to agree with.
     """
 
     momentum: float = 0.99  # of the parameters in every step; the rest is the source's
@@ -64,8 +67,9 @@ class ROID(Method):
         random = state.generator(f"views {self.seed}")
         inputs: Inputs = map_tensors(seen.inputs, lambda x: x[kept])
         args, kwargs = change_images(inputs, partial(random_view, random=random, **VIEW), self.pixels, who)
-        view = state.forward(*args, **kwargs).logits
-        losses = soft_likelihood_ratio(logits[kept]) + symmetric_cross_entropy(view, logits[kept])
+        losses = soft_likelihood_ratio(logits[kept])
+        with suppress(SingleValueError):
+            losses = losses + symmetric_cross_entropy(state.forward(*args, **kwargs).logits, logits[kept])
         return (losses * weights[kept]).sum() / len(logits)
 
     def step(self, seen: ForwardPass, state: State) -> None:

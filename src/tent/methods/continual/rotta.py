@@ -1,6 +1,5 @@
 """RoTTA: robust test-time adaptation in dynamic scenarios (Yuan et al., CVPR 2023)."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -8,12 +7,12 @@ from typing import Any
 import torch
 
 from tent import norm
-from tent.augment import Pixels, change_images, find_images, random_view, require_one_prediction
+from tent.augment import Pixels, change_images, check_images, random_view, require_one_prediction
 from tent.engine.mode import Moments
 from tent.engine.state import NotFiniteError
 from tent.engine.structures import map_tensors
 from tent.losses import cross_entropy
-from tent.method import ForwardPass, Method, State, require_within
+from tent.method import ForwardPass, Method, State, require_whole, require_within
 from tent.methods.continual.balanced_memory import remember
 from tent.methods.continual.teacher import follow, start_teacher, teacher
 from tent.select import norm_affine
@@ -39,7 +38,7 @@ class RoTTA(Method):
     uses_pass = False  # the teacher looks at the batch, and the student at the memory
 
     def __post_init__(self) -> None:
-        require_within(self, 1, math.inf, "capacity", "every")
+        require_whole(self, "capacity", "every")
         require_within(self, 0, 1, "momentum", "nu")
 
     def start(self, state: State) -> None:
@@ -53,7 +52,7 @@ class RoTTA(Method):
 
     def step(self, seen: ForwardPass, state: State) -> None:
         """Put the images into the memory one by one, and update whenever enough have come."""
-        images, logits = find_images(seen.inputs, "RoTTA"), self._teach(seen, state).logits
+        images, logits = check_images(seen.inputs, self.pixels, "RoTTA"), self._teach(seen, state).logits
         require_one_prediction(logits, "RoTTA")
         p = logits.to(torch.promote_types(logits.dtype, torch.float32)).softmax(1)
         entropies = -(p * (p + 1e-6).log()).sum(1)

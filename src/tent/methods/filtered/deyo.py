@@ -1,5 +1,6 @@
 """DeYO: entropy is not enough for test-time adaptation (Lee et al., ICLR 2024)."""
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -7,9 +8,10 @@ from torch import Tensor
 
 from tent import norm
 from tent.augment import shuffle_patches
+from tent.engine.mode import SingleValueError
 from tent.engine.structures import list_tensors, map_tensors
 from tent.losses import certainty_weight, entropy_margin
-from tent.method import ForwardPass, Method, OptimizerFactory, State
+from tent.method import ForwardPass, Method, OptimizerFactory, State, require_whole, require_within
 from tent.methods.filtered.certain import find_certain
 from tent.methods.filtered.eata import SMALL_IMAGES
 from tent.methods.filtered.sar import imagenet_sgd
@@ -25,7 +27,8 @@ class DeYO(Method):
 
     That loss of probability is the PLPD. The shuffled pass is over the certain images alone, as published, so batch
     norms see their statistics there. A reset works as for every method; the public code's own fails, since it reads
-    attributes that are never set.
+    attributes that are never set. Where that pass is over one image and a batch norm sees one value a channel of it,
+    there is no update.
     """
 
     margin: float = 0.5  # of ln(classes): a prediction of this entropy or more is not learnt from
@@ -37,6 +40,11 @@ class DeYO(Method):
     select = staticmethod(early_norm_affine)
     stats = norm.Batch()
     needs = frozenset({"augmented views"})
+
+    def __post_init__(self) -> None:
+        require_within(self, 0, math.inf, "margin", "reference")
+        require_within(self, -1, 1, "threshold")
+        require_whole(self, "parts")
 
     @classmethod
     def for_imagenet(cls, vit: bool = False, batch: int = 64, wild: bool = False) -> "Self":
@@ -50,7 +58,10 @@ class DeYO(Method):
         entropies, certain = find_certain(seen, state, self.margin)
         if not certain.any() and state.group is None:  # ranks run their batch norms together
             return None
-        entropies, plpd = entropies[certain], self._plpd(seen, state, certain)
+        try:
+            entropies, plpd = entropies[certain], self._plpd(seen, state, certain)
+        except SingleValueError:
+            return None
         kept = plpd > self.threshold
         if not kept.any():
             return None

@@ -1,5 +1,6 @@
 """ETA and EATA: efficient test-time adaptation without forgetting (Niu et al., ICML 2022)."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from tent import norm
 from tent.losses import certainty_weight, entropy, entropy_margin, pseudo_label, similarity
-from tent.method import ForwardPass, Method, OptimizerFactory, State
+from tent.method import ForwardPass, Method, OptimizerFactory, State, require_within
 from tent.methods.filtered.certain import find_certain, run_kept
 from tent.select import norm_affine
 
@@ -38,6 +39,10 @@ class ETA(Method):
 
     select = staticmethod(norm_affine)
     stats = norm.Batch()
+
+    def __post_init__(self) -> None:
+        require_within(self, 0, math.inf, "margin", "redundancy")
+        require_within(self, 0, 1, "momentum")
 
     @classmethod
     def for_cifar100(cls) -> "Self":
@@ -75,6 +80,10 @@ class EATA(ETA):
     alpha: float = 1.0  # the weight of the pull to the source
 
     needs = frozenset({"source data"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_within(self, 0, math.inf, "alpha")
 
     @classmethod
     def for_imagenet(cls) -> "Self":

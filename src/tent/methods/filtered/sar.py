@@ -1,5 +1,6 @@
 """SAR: towards stable test-time adaptation in dynamic wild world (Niu et al., ICLR 2023)."""
 
+import math
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from tent import norm
 from tent.engine import distributed
-from tent.method import ForwardPass, Method, OptimizerFactory, State
+from tent.method import ForwardPass, Method, OptimizerFactory, State, require_within
 from tent.methods.filtered.certain import find_certain, run_kept
 from tent.methods.filtered.eata import SMALL_IMAGES
 from tent.select import early_norm_affine
@@ -45,6 +46,10 @@ class SAR(Method):
     select = staticmethod(early_norm_affine)
     stats = norm.Batch()
 
+    def __post_init__(self) -> None:
+        require_within(self, 0, math.inf, "margin", "radius", "recovery")
+        require_within(self, 0, 1, "momentum")
+
     @classmethod
     def for_imagenet(cls, vit: bool = False, batch: int = 64) -> "Self":
         """Return it as it is run on ImageNet-C, with a ResNet-50 or a ViT-B."""
@@ -52,6 +57,8 @@ class SAR(Method):
 
     def step(self, seen: ForwardPass, state: State) -> None:
         """Look for the worst parameters nearby, and follow the gradient from there."""
+        if not state.params:
+            return
         entropies, certain = find_certain(seen, state, self.margin)
         if not self._any(certain, state):
             return
