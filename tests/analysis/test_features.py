@@ -192,7 +192,7 @@ def test_a_layer_without_images_or_that_is_not_run_is_said() -> None:
 
     net = Idle().eval()
     own = {"Source": tent.adapt(net, tent.Source(), lean=False)}
-    with pytest.raises(ValueError, match="layer 'idle' is not run when the model answers; name another"):
+    with pytest.raises(ValueError, match=r"^features: layer 'idle' is not run when the model answers; name another$"):
         compare_features(net, own, stream(), stream(), ["idle"])
 
 
