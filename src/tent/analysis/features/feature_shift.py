@@ -1,7 +1,7 @@
 """Features layer by layer (the paper's Figure 7 and appendix C), and how far each method's are from the clean ones."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import zip_longest
 from typing import Any
@@ -14,6 +14,7 @@ from tent.analysis.analyse_streams import answer, answer_together, learn_togethe
 from tent.analysis.features.capture import Features, capture, choose_layers, count_passes, find_layers, list_norms
 from tent.analysis.features.channels import EDGES, Alignment, Density, Moments, frechet_distance
 from tent.analysis.numbers import Numbers, Row
+from tent.analysis.observation import Domain
 from tent.data.stream import Batch, Stream
 from tent.evaluate import Track, evaluate, model_device
 from tent.methods import Source
@@ -47,8 +48,7 @@ def compare_features(
     if paired and shifted.total != clean.total:
         raise ValueError(f"{shifted.total:,} shifted images and {clean.total:,} clean ones are no pairs; paired=False")
     names = list_layers(model, shifted, layers)
-    if shifted.labelled and ORACLE not in models:
-        models = {**models, ORACLE: adapt(model, Oracle(), lr=lr, lean=False)}
+    models = add_oracle(model, models, shifted, lr)
     if obstacle := find_obstacle(model, models, shifted, names):
         raise ValueError(f"features: {obstacle}")
     reference = adapt(model, Source(), lean=False)
@@ -63,6 +63,21 @@ def compare_features(
         evaluate(reference, clean, on_batch=lambda batch, output: stats.add_clean(features), track=track)
         _compare(reference, models, shifted, clean, features, stats)
     return stats.numbers(shifted)
+
+
+def choose_domain(domains: Iterable[Domain]) -> Domain:
+    """Return the first type at its highest level, as the paper compares features on Gaussian noise."""
+    shifted = [domain for domain in domains if not domain.original]
+    return max((domain for domain in shifted if domain.type == shifted[0].type), key=lambda each: each.level or 0)
+
+
+def add_oracle(
+    model: nn.Module, models: Mapping[str, Adapted], stream: Stream, lr: float | None = None
+) -> dict[str, Adapted]:
+    """Return the models, and an oracle of this learning rate where the stream has labels and there is none yet."""
+    if not stream.labelled or ORACLE in models:
+        return dict(models)
+    return {**models, ORACLE: adapt(model, Oracle(), lr=lr, lean=False)}
 
 
 def list_layers(model: nn.Module, stream: Stream, layers: Sequence[str] | int = 9) -> list[str]:
