@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from tent.analysis.draw.levels import draw_levels, family
 from tent.analysis.draw.movement_lines import draw_movement
 from tent.analysis.draw.type_bars import draw_error_by_type
 from tent.data.corruptions import BENCHMARK
+from tent.plotting import pyplot
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +95,13 @@ def test_types_are_of_the_benchmark_s_families() -> None:
 
 
 OWN = ("Source", "SAR", "ETA", "LAME")  # the last three have no look of their own
+
+
+@pytest.fixture(autouse=True)
+def _close() -> Iterator[None]:
+    """Close pictures that are looked at and not saved."""
+    yield
+    pyplot().close("all")
 
 
 def drawn(figure: Collector, images: int = 400) -> Any:

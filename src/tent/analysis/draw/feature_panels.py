@@ -22,7 +22,7 @@ def draw_features(numbers: Numbers, title: str = "") -> Any:
     colours = line_colours(methods)
     width = LEFT + len(methods) * (WIDE + GAP) + 0.1
     above = title_height(title, width) + 0.25
-    figure = new_figure(width, above + len(layers) * (HIGH + GAP) + 0.42)
+    figure = new_figure(width, above + len(layers) * (HIGH + GAP) + 0.58)
     for i, layer in enumerate(layers):
         for j, method in enumerate(methods):
             axis = add_axis(figure, LEFT + j * (WIDE + GAP), above + i * (HIGH + GAP), WIDE, HIGH)
@@ -37,7 +37,8 @@ def draw_features(numbers: Numbers, title: str = "") -> Any:
     figure.text(
         0.55,
         0.07 / figure.get_figheight(),
-        "channel means of images, in deviations of the clean ones; beyond ±5: at the ends; grey: clean, source model",
+        "channel means of images, in deviations of the clean ones; grey: clean images, source model\n"
+        "values beyond ±5 count at the ends",
         **words,
     )
     draw_title(figure, title, 0.05)
