@@ -14,8 +14,9 @@ import tent
 from tent.analysis import capture, choose_layers, compare_features
 from tent.analysis.features.capture import channel_means
 from tent.analysis.features.channels import Alignment, Density, Moments, frechet_distance
-from tent.analysis.features.image_pairs import are_pairs, leave_out_broken_pairs
+from tent.analysis.features.image_pairs import are_pairs, find_mismatch, leave_out_broken_pairs
 from tent.data.sets.folders import FolderImages
+from tent.data.sets.images import Images
 
 LAYERS = ["1", "6"]  # the batch norms of the toy net
 
@@ -192,7 +193,7 @@ def test_a_layer_without_images_or_that_is_not_run_is_said() -> None:
 
     net = Idle().eval()
     own = {"Source": tent.adapt(net, tent.Source(), lean=False)}
-    with pytest.raises(ValueError, match="layer 'idle' is not run when the model answers; name another"):
+    with pytest.raises(ValueError, match=r"^features: layer 'idle' is not run when the model answers; name another$"):
         compare_features(net, own, stream(), stream(), ["idle"])
 
 
@@ -206,5 +207,16 @@ def test_images_of_which_no_pair_is_whole_are_refused(tmp_path: Path) -> None:
         sets.append(FolderImages(name, tmp_path / name, ["a.png", "b.png"], None, None))
         sets[-1].skips = True
     assert are_pairs(*sets)
+    assert find_mismatch(*sets, related=False, claimed=False) is None
+    with pytest.raises(ValueError, match="files are pairs by their names, so leave it out"):
+        find_mismatch(*sets, related=False, claimed=True)
     with pytest.raises(ValueError, match="dark and light: of no pair of images can both be read; nothing to compare"):
         leave_out_broken_pairs(*sets, np.arange(2))
+
+
+def test_labels_tell_pairs_only_of_sets_that_are_made_from_each_other() -> None:
+    sets = [Images(name, np.arange(4), 4) for name in ("mine", "clean")]
+    assert are_pairs(*sets, related=True)
+    assert not are_pairs(*sets)
+    sets[1].labels = None
+    assert not are_pairs(*sets, related=True)

@@ -10,6 +10,7 @@ from analysis_streams import draw_logits, grid, models, observe, stream
 from scipy.stats import entropy as scipy_entropy
 from scipy.stats import spearmanr
 
+import tent
 from tent.analysis import (
     AlongStream,
     Calibration,
@@ -25,6 +26,7 @@ from tent.analysis import (
     analyse,
     predict,
 )
+from tent.analysis.collectors.along_stream import expect_classes
 from tent.evaluate import evaluate
 from tent.tasks import Classification
 
@@ -83,7 +85,17 @@ def test_empty_bins_have_no_error_and_are_said_in_one_line() -> None:
     empty = [row for row in numbers.rows if row["bins"] == "equal width" and not row["images"]]
     assert len(empty) == 49
     assert all(row["error"] is None and row["entropy"] is None for row in empty)
-    assert numbers.notes == ["Source: 49 of 50 bins of equal width are empty"]
+    few = "21 of 21 bins of equal count have fewer than 10 images: not drawn"
+    assert numbers.notes == ["Source: 49 of 50 bins of equal width are empty", few]
+    assert not any("equal count" in note for note in told(ErrorByEntropy(bins=10)).notes)
+
+
+def test_empty_bins_of_calibration_are_said() -> None:
+    figure = Calibration()
+    certain = {"Source": torch.eye(CLASSES, dtype=torch.float64).repeat(3, 1) * 50}
+    for seen in observe(certain, torch.arange(CLASSES).repeat(3)):
+        figure.add(seen)
+    assert figure.numbers().notes == ["Source: 14 of 15 bins are empty"]
 
 
 def test_changes_of_entropy_and_loss_are_those_of_a_plain_recomputation() -> None:
@@ -140,9 +152,23 @@ def test_a_stream_s_points_are_those_of_a_plain_recomputation() -> None:
         shares = np.bincount(known["p"][part].argmax(1), minlength=CLASSES) / len(known["loss"][part])
         assert row["entropy"] == pytest.approx(known["entropy"][part].mean(), abs=1e-6)
         assert row["confidence"] == pytest.approx(known["p"][part].max(1).mean(), abs=1e-6)
-        assert row["classes"] == pytest.approx(math.exp(scipy_entropy(shares)), abs=1e-6)
+        assert row["effective classes"] == pytest.approx(math.exp(scipy_entropy(shares)), abs=1e-6)
         assert row["error"] == pytest.approx(known["wrong"][part].mean(), abs=1e-6)
+        assert row["commonest"] == pytest.approx(shares.max(), abs=1e-6)
     assert first == IMAGES
+
+
+def test_few_images_are_not_expected_to_be_answered_with_all_of_many_classes() -> None:
+    assert expect_classes(100, 128) == pytest.approx(64, abs=2)
+    assert expect_classes(10, 100_000) == pytest.approx(10, abs=0.01)
+    assert told(AlongStream()).summary["effective classes of uniform answers"] == expect_classes(CLASSES, 16)
+
+
+def test_a_stream_of_several_domains_says_that_its_running_means_cross_their_ends() -> None:
+    streams = {Domain("a"): stream(name="a"), Domain("b"): stream(name="b")}
+    (note,) = analyse(models(), streams, [AlongStream()])["stream"].notes
+    assert note.startswith("2 domains follow one another, each from the source: running means in the picture")
+    assert told(AlongStream()).notes == []
 
 
 def test_a_long_stream_has_no_more_points_than_are_wanted() -> None:
@@ -195,6 +221,15 @@ def test_movement_is_the_way_of_every_parameter() -> None:
         assert row["change"] > 0
     assert [row["depth"] for row in found.rows] == [1, 1, 2, 2]
     assert [row["parameter"] for row in found.rows] == ["γ", "β", "γ", "β"]
+
+
+def test_only_norm_layers_have_gamma_and_beta() -> None:
+    net = models()["Tent"].source
+    own = {"Tent": tent.adapt(net, tent.Tent(), select=tent.select.everything, lr=0.1, lean=False)}
+    found = analyse(own, {Domain("made"): stream(shift=0.5)}, [Movement()])["movement"]
+    names = {(row["layer"], row["parameter"]) for row in found.rows}
+    assert {("1", "γ"), ("1", "β"), ("0", "weight"), ("10", "weight"), ("10", "bias")} <= names
+    assert {kind for layer, kind in names if layer in ("0", "5", "10")} == {"weight", "bias"}
 
 
 def test_movement_of_nothing_is_said_in_one_line() -> None:
@@ -267,7 +302,10 @@ def test_original_data_and_stream_need_not_both_have_labels(labelled: bool) -> N
     figures: list[Collector] = [LossByLevel(), *([ErrorByType()] if labelled else [])]
     found = analyse(models(), streams, figures)
     assert [row["type"] for row in found["loss-by-level"].rows if row["method"] == "BN"] == ["original", "photos"]
-    assert all("loss" not in row for row in found["loss-by-level"].rows)
+    bare = "original" if labelled else "photos"
+    for row in found["loss-by-level"].rows:
+        assert (row["loss"] is None) == (row["error"] is None) == (row["type"] == bare)
+    assert found["loss-by-level"].notes == [f"{bare} without labels: no loss and no error of it"]
     if labelled:
         assert {row["type"] for row in found["error-by-type"].rows} == {"photos"}
 
@@ -280,3 +318,46 @@ def test_data_that_are_called_original_are_not_mixed_with_the_original_data() ->
         for name in ("error-by-type", "loss-by-level")
     )
     assert by_type == by_level
+
+
+def test_loss_is_ranked_without_original_data_that_have_no_labels() -> None:
+    streams = grid()
+    streams[Domain("original", level=0, original=True)] = stream(labelled=False, name="original")
+    found = analyse(models(), streams, [LossByLevel()])["loss-by-level"].summary["Tent"]
+    whole = analyse(models(), grid(), [LossByLevel()])["loss-by-level"].summary["Tent"]
+    assert found["loss and entropy"] == whole["loss and entropy"]
+    assert found["entropy and level, within a type"] == whole["entropy and level, within a type"]
+    assert -1 <= found["loss and level, within a type"] <= 1
+
+
+def test_classes_of_one_name_are_told_apart_by_their_numbers() -> None:
+    names = ["crane", "dog", "crane", "cat", "owl", "fox", "hen"]
+    numbers = told(Confusion(names))
+    assert numbers.summary["classes"] == ["crane (0)", "dog", "crane (2)", "cat", "owl", "fox", "hen"]
+    found = {(row["class"], row["answer"]): row["Tent"] for row in numbers.rows}
+    assert sum(found.values()) == IMAGES
+    plainly = {(row["class"], row["answer"]): row["Tent"] for row in told(Confusion()).rows}
+    assert found["crane (2)", "crane (0)"] == plainly["2", "0"]
+
+
+def test_a_change_of_one_method_is_refused_in_one_line() -> None:
+    alone = {"Source": models()["Source"]}
+    with pytest.raises(ValueError, match="change-of-loss: compares two methods, and was told of one or none"):
+        analyse(alone, {Domain("made"): stream()}, [ChangeOfLoss()])
+
+
+def test_answers_that_are_no_numbers_are_said_with_method_and_domain() -> None:
+    own = {"Source": models()["Source"]}
+    with torch.no_grad():
+        own["Source"].source[-1].weight.fill_(float("nan"))
+    with pytest.raises(ValueError, match=r"^Source on fog 1: the model answered 10 of 10 images with NaN"):
+        analyse(own, {Domain("fog 1", "fog", 1): stream()}, [Calibration()])
+
+
+def test_a_figure_of_shifted_data_is_refused_where_there_are_only_original_ones() -> None:
+    original = {Domain("original", level=0, original=True): stream()}
+    with pytest.raises(
+        ValueError, match=r"^calibration: is of shifted data, and only the original data are given; add"
+    ):
+        analyse(models(), original, [Calibration(), ErrorByType()])
+    assert analyse(models(), original, [ErrorByType()])["error-by-type"].rows

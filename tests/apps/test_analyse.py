@@ -6,8 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from command import Ran, tent
 
+from tent.analysis import Domain
+from tent.analysis.run_words import make_title
+from tent.data import Stream
 from tent.data.make import make
 from tent.data.sets.catalog import get_set
 
@@ -302,3 +306,106 @@ def test_sets_are_shuffled_and_labels_in_runs_are_warned_of(folder: Path, tmp_pa
     assert tent(folder, "analyse", "nets.py:net", *named, "--out", str(tmp_path / "named")).returncode == 0
     protocol = json.loads((tmp_path / "named" / "calibration.json").read_text())["protocol"]["Tent"]
     assert protocol["order"].startswith("shuffled by seed 0")
+
+
+def compare_own(folder: Path, out: Path, *more: str) -> tuple[Ran, list[dict[str, str]]]:
+    """Compare features of arrays of one's own with a set, and return the rows too."""
+    own = ("x.npy,y.npy", "--clean", "cifar10", "--figure", "features", "--out", str(out))
+    ran = tent(folder, "analyse", "nets.py:net", *own, *SMALL, *more)
+    assert ran.returncode == 0, ran.stderr
+    with (out / "features.csv").open(encoding="utf-8") as file:
+        return ran, list(csv.DictReader(file))
+
+
+def test_rows_of_one_s_own_arrays_are_pairs_only_where_the_user_says_so(folder: Path, tmp_path: Path) -> None:
+    ran, rows = compare_own(folder, tmp_path / "apart")
+    assert not any(row["cka to clean"] for row in rows)
+    assert "features are without CKA to clean: npy x.npy and cifar10 test" in ran.stderr
+    assert "pass --paired if row i of both is the same image" in ran.stderr
+    ran, rows = compare_own(folder, tmp_path / "paired", "--paired")
+    assert all(row["cka to clean"] for row in rows)
+    assert "CKA" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("x.npy,y.npy", "--paired"), "--paired is of the data and of --clean; pass --clean too"),
+        (("few.npy", "--clean", "cifar10", "--paired"), "row i of both must show the same image"),
+        (("x.npy,y.npy", "--layers", ","), "--layers names no layer; give a number of norm layers, or names"),
+        (
+            ("x.npy,y.npy", "--method", "source", "--figure", "change-of-loss"),
+            "change-of-loss: compares two methods, and Source is the only one; choose another",
+        ),
+        (
+            ("x.npy,y.npy", "--clean", "cifar10", "--method", "cotta:views=1", "--figure", "features"),
+            "features: CoTTA runs layer '1' ",
+        ),
+    ],
+)
+def test_choices_that_contradict_each_other_are_refused(folder: Path, arguments: tuple[str, ...], words: str) -> None:
+    np.save(folder / "few.npy", np.load(folder / "x.npy")[:50])
+    ran = tent(folder, "analyse", "nets.py:net", *arguments, *SMALL, "--out", "refused")
+    assert ran.returncode == 2
+    assert words in ran.stderr.splitlines()[-1]
+    assert not (folder / "refused").exists()
+
+
+def test_methods_of_several_passes_and_the_source_alone_are_drawn_without_what_they_cannot_show(
+    folder: Path, tmp_path: Path
+) -> None:
+    own = ("x.npy,y.npy", "--clean", "cifar10", *SMALL)
+    ran = tent(folder, "analyse", "nets.py:net", *own, "--method", "cotta:views=1", "--out", str(tmp_path / "cotta"))
+    assert ran.returncode == 0, ran.stderr
+    assert "warning: left out: features CoTTA runs layer '1' " in ran.stderr
+    assert {path.stem for path in (tmp_path / "cotta").glob("*.json")} == set(FIGURES)
+    ran = tent(folder, "analyse", "nets.py:net", *own, "--method", "source", "--out", str(tmp_path / "source"))
+    assert ran.returncode == 0, ran.stderr
+    assert "warning: left out: change-of-loss compares two methods" in ran.stderr
+    assert {path.stem for path in (tmp_path / "source").glob("*.json")} == {*FIGURES, "features"} - {
+        "change-of-loss",
+        "movement",
+    }
+
+
+def test_the_protocol_is_of_the_models_and_streams_that_a_figure_is_of(run: Path) -> None:
+    read = {name: json.loads((run / f"{name}.json").read_text(encoding="utf-8")) for name in ("stream", "features")}
+    assert list(read["stream"]["protocol"]) == ["Source", "BN", "Tent"]
+    words = read["stream"]["protocol"]["Tent"]
+    assert words["data"].startswith("cifar10-c: 10 domains, from fog 1 to contrast 5; the first is [")
+    assert words["images"] == "400, in 10 domains"
+    assert list(read["features"]["protocol"]) == ["Source", "BN", "Tent", "Oracle"]
+    words = read["features"]["protocol"]["Tent"]
+    assert "fog severity 5" in words["data"]
+    assert words["images"] == "40"
+    assert words["updates"] == "2 batches updated on, 0 skipped"
+    assert read["features"]["domains"] == {"original": 40, "fog 5": 40}
+
+
+def test_a_failure_in_features_loses_no_other_figure(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*given: object, **more: object) -> None:
+        raise ValueError("no features")
+
+    monkeypatch.setattr("tent.apps.analyse.compare_features", fail)
+    own = ("x.npy,y.npy", "--clean", "cifar10", "--figure", "features,calibration", *SMALL, "--out", str(tmp_path))
+    ran = tent(folder, "analyse", "nets.py:net", *own)
+    assert ran.returncode == 2
+    assert (tmp_path / "calibration.png").is_file()
+
+
+def test_without_matplotlib_it_is_said_once_that_there_are_no_pictures(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tent.apps.analyse.has_matplotlib", lambda: False)
+    own = ("x.npy,y.npy", "--figure", "calibration,stream", *SMALL, "--out", str(tmp_path))
+    ran = tent(folder, "analyse", "nets.py:net", *own)
+    assert ran.returncode == 0
+    assert ran.stderr.count("pictures are left out") == 1
+    assert not list(tmp_path.glob("*.png"))
+
+
+def test_the_title_names_the_file_of_images_and_not_that_of_labels() -> None:
+    streams = {Domain("x.npy"): Stream(list(torch.zeros(40, 3, 8, 8)), 20)}
+    assert make_title("r26", "/a/x.npy,/a/y.npy", streams, 0, 0.1) == "r26 on x.npy, 40 images, online, rate 0.1"

@@ -12,7 +12,7 @@ from torch import Tensor
 from tent.adapted import Adapted
 from tent.analysis.collector import Collector
 from tent.analysis.numbers import Numbers
-from tent.analysis.observation import Domain, Observation, predict
+from tent.analysis.observation import Domain, Observation, Predictions, predict
 from tent.data.stream import Batch, Stream
 from tent.engine.structures import call_inputs, find_logits
 from tent.evaluate import Track, evaluate, model_device
@@ -64,10 +64,17 @@ def _accepts(figure: Collector, domain: Domain, stream: Stream) -> bool:
 
 def _add_batch(figures: Sequence[Collector], domain: Domain, batch: Batch, outputs: Mapping[str, Tensor]) -> None:
     labels = None if batch.labels is None else torch.as_tensor(batch.labels)
-    by_method = {name: predict(logits, labels) for name, logits in outputs.items()}
+    by_method = {name: _predict(logits, labels, f"{name} on {domain.name}") for name, logits in outputs.items()}
     seen = Observation(domain, None if labels is None else np.asarray(labels.cpu()), by_method)
     for figure in figures:
         figure.add(seen)
+
+
+def _predict(logits: Tensor, labels: Tensor | None, where: str) -> Predictions:
+    try:
+        return predict(logits, labels)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
 
 
 def answer_together(
@@ -138,6 +145,10 @@ def _tick(progress: Iterator[None], batches: Iterable[Batch], what: str, count: 
 def _check(models: Mapping[str, Adapted], streams: Mapping[Domain, Stream], figures: Sequence[Collector]) -> None:
     if not models or not streams:
         raise ValueError(f"{len(models)} models and {len(streams)} streams: an analysis needs one of each at least")
+    shifted = [figure.name for figure in figures if not figure.sees_original]
+    if shifted and all(domain.original for domain in streams):
+        what = "is of shifted data, and only the original data are given"
+        raise ValueError(f"{', '.join(shifted)}: {what}; add a stream whose Domain is not original")
     unlabelled = [domain.name for domain, stream in streams.items() if not (stream.labelled or domain.original)]
     needy = [figure.name for figure in figures if figure.needs_labels]
     if unlabelled and needy:

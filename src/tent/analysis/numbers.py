@@ -12,6 +12,7 @@ from tent.files import atomic_write
 
 Value: TypeAlias = str | int | float | None  # None: not known, such as the error of an empty bin
 Row: TypeAlias = Mapping[str, Value]
+FEWEST = 10  # images of a bin whose mean is drawn: of fewer it is noise; the tables have them all
 
 
 @dataclass(frozen=True)

@@ -8,23 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from tent.adapted import Adapted, adapt
+from tent.adapted import Adapted
 from tent.analysis import FIGURES, Collector, Confusion, Domain, Numbers, analyse, compare_features, draw
-from tent.analysis.features.capture import choose_layers, find_layers
-from tent.analysis.features.image_pairs import are_pairs, leave_out_broken_pairs
+from tent.analysis.baselines import adapt_with_baselines
+from tent.analysis.features.feature_shift import add_oracle, choose_domain, find_obstacle, list_layers
+from tent.analysis.features.image_pairs import describe_broken, find_mismatch, leave_out_broken_pairs
+from tent.analysis.left_out import find_obstacles
+from tent.analysis.run_words import describe_models, first_name, make_title
 from tent.apps.adapt import load_model
 from tent.apps.adapt_run import Notices, probe
-from tent.apps.class_runs import ClassRuns
+from tent.apps.class_runs import describe_runs
 from tent.apps.run_data import DataChoice, describe_unreadable, list_unreadable
 from tent.data import Stream
 from tent.data.corruptions import BENCHMARK
 from tent.data.sets.catalog import find_set
 from tent.data.sets.images import Images
 from tent.environment import choose_device, provenance
-from tent.evaluate import Track, protocol
+from tent.evaluate import Track
 from tent.files import check_folder
 from tent.method import Method
-from tent.methods import BN, Source, with_pixels
+from tent.methods import with_pixels
 from tent.models.entry import Entry
 from tent.models.own_preprocess import PreprocessChoice
 from tent.norm import Stats
@@ -34,7 +37,6 @@ from tent.select import norm_affine
 FEATURES, ORIGINAL = "features", "original"
 NAMES = (*FIGURES, FEATURES)
 LEVELS = (1, 2, 3, 4, 5)
-NAMED = 3  # files that a line names
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Analysis:
     corruptions: tuple[str, ...] = ()  # of a set such as cifar10-c; none: the benchmark's fifteen
     severities: tuple[int, ...] = ()  # none: all five
     clean: str | None = None  # the original data; None: what a known set was made from
+    paired: bool = False  # whether row i of the data and of the original data show the same image
     layers: tuple[str, ...] | int = 9
     batch: int = 128
     epochs: int = 0  # 0: online; else offline, with so many passes over each type and level before it is answered
@@ -66,12 +69,30 @@ class Analysis:
             raise ValueError(f"{self.method!r} needs source data, which an analysis does not show it")
         if (self.corruptions or self.severities) and not self._has_types:
             raise ValueError(f"{self.data.name} has no types of corruption; leave out --corruption and --severity")
+        if self.layers == ():
+            raise ValueError("--layers names no layer; give a number of norm layers, or names with commas")
+        if self.paired and self.clean is None:
+            raise ValueError("--paired is of the data and of --clean; pass --clean too, or leave --paired out")
         check_folder(self.out)
         choose_device(self.device)
 
     def run(self, track: Track | None, say: Callable[[str], None] = lambda line: None) -> dict[str, list[Path]]:
         """Run the model, write every figure with its numbers, and return the files by figure."""
         notices = Notices(say)
+        if not has_matplotlib():
+            notices.add("pictures are left out, and numbers written; for pictures: pip install 'tent-tta[bench]'")
+        entry, images, streams = self._load(notices)
+        models = self._models(entry, note=notices.add)
+        chosen = self._choose(entry, models, images, streams, notices)
+        figures = [_make(name, entry) for name in chosen if name != FEATURES]
+        found = analyse(models, streams, figures, track, epochs=self.epochs) if figures else {}
+        self._note_unreadable(images, notices)
+        words = describe_models(models, streams, self.data.name, self.epochs)
+        files = self._write(found, entry, streams, words, notices)  # before features, whose failure then costs nothing
+        return files | self._features(entry, images, streams, track, notices) if FEATURES in chosen else files
+
+    def _load(self, notices: Notices) -> tuple[Entry, dict[Domain, Images], dict[Domain, Stream]]:
+        """Return the model, and the images and stream of every domain, after a look at whether they fit each other."""
         entry = load_model(self.model, self.weights, self.preprocess, self.like, self.device, notices)
         images = self._open(notices)
         shown = next(own for domain, own in images.items() if not domain.original)
@@ -84,18 +105,10 @@ class Analysis:
         for own in images.values():
             self.data.match_labels(own, entry, classes)
         streams = {domain: self.data.stream(own, entry, self.batch) for domain, own in images.items()}
-        self._note_runs(images, streams, notices)
-        models = self._models(entry, notices)
-        chosen = self._choose(entry, models, streams, notices)
-        figures = [_make(name, entry) for name in chosen if name != FEATURES]
-        found = analyse(models, streams, figures, track, epochs=self.epochs) if figures else {}
-        if FEATURES in chosen:
-            found[FEATURES] = self._features(entry, images, streams, track, notices)
-        self._note_unreadable(images, notices)
-        last = next(stream for domain, stream in streams.items() if not domain.original)
-        when: dict[str, Any] = {"offline": True, "epochs": self.epochs} if self.epochs else {}
-        words = {name: protocol(model, last, reset="domain", **when) for name, model in models.items()}
-        return self._write(found, entry, streams, words, notices)
+        labels = {domain: own.labels for domain, own in images.items() if own.labels is not None}
+        if runs := describe_runs({domain.name: own[streams[domain].indices] for domain, own in labels.items()}):
+            notices.add(runs)
+        return entry, images, streams
 
     def _open(self, notices: Notices) -> dict[Domain, Images]:
         """Return the images of every type and level, or the data as they are, and the original data first."""
@@ -103,7 +116,7 @@ class Analysis:
         if (clean := self._open_clean(notices)) is not None:
             opened[Domain(ORIGINAL, level=0, original=True)] = clean
         if not self._has_types:
-            own, name = self.data.open(), Path(self.data.name.split(",")[0]).name
+            own, name = self.data.open(), first_name(self.data.name)
             return {**opened, Domain(own.name if name == ORIGINAL else name): own}
         for kind in self.corruptions or BENCHMARK:
             for level in self.severities or LEVELS:
@@ -125,48 +138,51 @@ class Analysis:
             return None
 
     def _choose(
-        self, entry: Entry, models: Mapping[str, Adapted], streams: Mapping[Domain, Stream], notices: Notices
+        self,
+        entry: Entry,
+        models: Mapping[str, Adapted],
+        images: Mapping[Domain, Images],
+        streams: Mapping[Domain, Stream],
+        notices: Notices,
     ) -> tuple[str, ...]:
         """Return the figures that are asked for, or all that can be drawn; nothing is run before that is known."""
-        labelled = all(stream.labelled for domain, stream in streams.items() if not domain.original)
-        clean = any(domain.original for domain in streams)
-        reasons = {name: "needs labels, and the data have none" for name, kind in FIGURES.items() if kind.needs_labels}
-        reasons = {} if labelled else reasons
-        if not clean:
-            reasons[FEATURES] = "compares with original data; pass --clean FOLDER_OR_SET"
-        elif FEATURES in (self.figures or NAMES):
-            reasons |= self._check_layers(entry)
-        if not any(set(model.state.params) & set(model.state.source) for model in models.values()):
-            reasons["movement"] = f"nothing moves under {type(self.method).__name__}"
+        reasons = find_obstacles(models, streams, type(self.method).__name__)
+        if FEATURES in (self.figures or NAMES) and (reason := self._check_features(entry, streams)):
+            reasons[FEATURES] = reason
         for name, reason in reasons.items():
             if name in self.figures:
                 raise ValueError(f"{name}: {reason}")
             if not self.figures:
                 notices.add(f"left out: {name} {reason}")
-        return self.figures or tuple(name for name in NAMES if name not in reasons)
+        chosen = self.figures or tuple(name for name in NAMES if name not in reasons)
+        if FEATURES in chosen:
+            self._are_paired(images, notices)
+        return chosen
 
-    def _check_layers(self, entry: Entry) -> dict[str, str]:
-        """Return why features cannot be compared, if a model has no norm layers; refuse layers that are not there."""
-        if not isinstance(self.layers, int):
-            find_layers(entry.model, self.layers)
-        elif self.layers < 1 or norm_affine(entry.model):
-            choose_layers(entry.model, self.layers)
-        else:
-            return {FEATURES: "are of norm layers, and the model has none; name others with --layers"}
-        return {}
+    def _check_features(self, entry: Entry, streams: Mapping[Domain, Stream]) -> str | None:
+        """Return why features cannot be compared, if so; refuse layers that are not there."""
+        if not any(domain.original for domain in streams):
+            return "compares with original data; pass --clean FOLDER_OR_SET"
+        if isinstance(self.layers, int) and self.layers > 0 and not norm_affine(entry.model):
+            return "are of norm layers, and the model has none; name others with --layers"
+        shifted = streams[choose_domain(streams)]
+        layers = list_layers(entry.model, shifted, self.layers)
+        models = self._models(entry, lean=False)
+        return find_obstacle(entry.model, models, shifted, layers)
 
-    def _models(self, entry: Entry, notices: Notices, lean: bool = True) -> dict[str, Adapted]:
-        """Return the source, BN where the model has statistics to change, and the method."""
+    def _are_paired(self, images: Mapping[Domain, Images], notices: Notices) -> bool:
+        """Tell whether the shifted images are those of the original data, and say what is left out if they are not."""
+        known = None if self.data.is_folder else find_set(self.data.name)
+        related = known is not None and known.made_from is not None and self.clean in (None, known.made_from)
+        clean = next(own for domain, own in images.items() if domain.original)
+        mismatch = find_mismatch(images[choose_domain(images)], clean, related, self.paired)
+        if mismatch:
+            notices.add(mismatch)
+        return mismatch is None
+
+    def _models(self, entry: Entry, **more: Any) -> dict[str, Adapted]:
         method = with_pixels(self.method, entry.preprocess.mean, entry.preprocess.std)
-        models = {"Source": adapt(entry.model, Source(), lean=lean)}
-        if not isinstance(method, BN | Source):
-            try:
-                models["BN"] = adapt(entry.model, BN(), stats=self.stats, lean=lean)
-            except ValueError as nothing:
-                notices.add(f"figures are without BN: {nothing}")
-        if not isinstance(method, Source):
-            models[type(method).__name__] = adapt(entry.model, method, stats=self.stats, lr=self.lr, lean=lean)
-        return models
+        return adapt_with_baselines(entry.model, method, self.stats, self.lr, **more)
 
     def _features(
         self,
@@ -175,25 +191,20 @@ class Analysis:
         streams: Mapping[Domain, Stream],
         track: Track | None,
         notices: Notices,
-    ) -> Numbers:
-        """Compare features on the first type at its highest level, as the paper does on Gaussian noise."""
-        clean, *shifted = sorted(streams, key=lambda domain: not domain.original)
-        worst = max((domain for domain in shifted if domain.type == shifted[0].type), key=lambda each: each.level or 0)
-        places, both = streams[worst].indices, (images[worst], images[clean])
-        paired = np.array_equal(places, streams[clean].indices) and are_pairs(*both)
-        if paired and (broken := leave_out_broken_pairs(*both, places)):
-            few = f"{len(broken):,} of {len(places):,} pairs, of which one image cannot be read"
-            notices.add(f"features are without {few}: {', '.join(broken[:NAMED])}{' ...' if broken[NAMED:] else ''}")
-        models = self._models(entry, Notices(lambda line: None), lean=False)
-        own: dict[str, Any] = {"paired": paired, "lr": self.lr, "epochs": self.epochs}
-        return compare_features(entry.model, models, streams[worst], streams[clean], self.layers, **own, track=track)
-
-    def _note_runs(self, images: Mapping[Domain, Images], streams: Mapping[Domain, Stream], notices: Notices) -> None:
-        """Say so, once, if labels come in runs: figures of such a stream show what its order does to a model."""
-        for domain, stream in streams.items():
-            labels = images[domain].labels
-            if labels is not None and (runs := ClassRuns(labels[stream.indices])).found:
-                return notices.add(f"{domain.name}: {runs.warning}")
+    ) -> dict[str, list[Path]]:
+        """Compare features on the first type at its highest level, and write them with their own protocol."""
+        clean, worst = next(domain for domain in streams if domain.original), choose_domain(streams)
+        places = streams[worst].indices
+        paired = self._are_paired(images, notices) and np.array_equal(places, streams[clean].indices)
+        if paired and (broken := leave_out_broken_pairs(images[worst], images[clean], places)):
+            notices.add(describe_broken(broken, len(places)))
+        models = self._models(entry, lean=False)
+        models = add_oracle(entry.model, models, streams[worst], self.lr)
+        both, own = (streams[worst], streams[clean]), dict[str, Any](paired=paired, epochs=self.epochs, track=track)
+        found = compare_features(entry.model, models, *both, self.layers, **own)
+        self._note_unreadable(images, notices)
+        words = describe_models(models, {worst: streams[worst]}, self.data.name, self.epochs)
+        return self._write({FEATURES: found}, entry, dict(zip((worst, clean), both, strict=True)), words, notices)
 
     def _note_unreadable(self, images: Mapping[Domain, Images], notices: Notices) -> None:
         for domain, own in images.items():
@@ -216,7 +227,7 @@ class Analysis:
             "warnings": notices.lines,
             "provenance": provenance(choose_device(self.device)),
         }
-        title, files = self._title(entry, streams), {}
+        title, files = make_title(entry.name, self.data.name, streams, self.epochs, self.lr), {}
         for name, numbers in found.items():
             for note in numbers.notes:
                 notices.say(f"{name}: {note}")
@@ -224,17 +235,6 @@ class Analysis:
             if has_matplotlib():
                 files[name] += draw(numbers, self.out, _feature_title(entry, numbers) if name == FEATURES else title)
         return files
-
-    def _title(self, entry: Entry, streams: Mapping[Domain, Stream]) -> str:
-        shifted = {domain: stream for domain, stream in streams.items() if not domain.original}
-        first = next(iter(shifted))
-        types, levels = {domain.type for domain in shifted}, sorted({domain.level or 0 for domain in shifted})
-        what = f"{len(types)} types × {len(levels)} levels" if len(shifted) > 1 else first.name
-        images = next(iter(shifted.values())).total
-        rate = f", rate {self.lr:g}" if self.lr is not None else ""
-        when = f"offline, {self.epochs} passes" if self.epochs > 1 else "offline, 1 pass" if self.epochs else "online"
-        each = f"{images:,} images{' each' if len(shifted) > 1 else ''}, {when}{rate}"
-        return f"{entry.name} on {Path(self.data.name).name}: {what}, {each}"
 
     @cached_property
     def _has_types(self) -> bool:

@@ -1,6 +1,7 @@
 """Whether classes come in runs along a stream, told from predictions, or from labels where there are some."""
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,3 +62,11 @@ class ClassRuns:
     def _shares(self) -> NDArray[np.float64]:
         shares: NDArray[np.float64] = self.counts / max(int(self.counts.sum()), 1)
         return shares
+
+
+def describe_runs(labels: Mapping[str, NDArray[np.int64]]) -> str | None:
+    """Say of the first of these streams whose classes come in runs; figures of it show what its order does."""
+    for name, own in labels.items():
+        if (runs := ClassRuns(own)).found:
+            return f"{name}: {runs.warning}"
+    return None

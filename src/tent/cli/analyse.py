@@ -29,7 +29,8 @@ FIGURE = (
 )
 CORRUPTION = "Types, with commas, of a set such as cifar10-c; not given: the benchmark's fifteen."
 CLEAN = "The original data, a folder or a set; not given: what a set such as cifar10-c was made from."
-LAYERS = "How many norm layers, evenly spaced, or names of layers with commas."
+LAYERS = "A number of norm layers, evenly spaced, or names (with a comma)."
+PAIRED = "Row i of the data and of --clean show the same image: features are compared image by image."
 PANELS = ("Figures", "Images", "Method")
 
 
@@ -44,6 +45,7 @@ def analyse(
     out: Annotated[Path, _option(0, "Folder that pictures and numbers are written to.")] = Path("analysis"),
     layers: Annotated[str, _option(0, LAYERS)] = "9",
     clean: Annotated[str | None, _option(1, CLEAN)] = None,
+    paired: Annotated[bool, typer.Option("--paired", help=PAIRED, rich_help_panel=PANELS[1])] = False,
     corruption: Annotated[str | None, _option(1, CORRUPTION)] = None,
     severity: Annotated[str | None, _option(1, "Levels, 1 to 5, with commas; not given: all five.")] = None,
     limit: Annotated[int | None, _option(1, "Only the first so many images of each type and level.", min=1)] = None,
@@ -84,6 +86,7 @@ def analyse(
         corruptions=_split(corruption),
         severities=tuple(_parse_level(word) for word in _split(severity)),
         clean=clean,
+        paired=paired,
         layers=int(layers) if layers.isdecimal() else _split(layers),
         batch=batch,
         epochs=epochs,

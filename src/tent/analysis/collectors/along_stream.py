@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tent.analysis.collector import Collector
-from tent.analysis.numbers import Numbers, Row
+from tent.analysis.numbers import Numbers, Row, Value
 from tent.analysis.observation import Floats, Observation
 
 MOST = 256  # points along the stream; neighbours are joined beyond
@@ -43,9 +43,11 @@ class AlongStream(Collector):
         self._most, self._stride = most, 1
         self._points: dict[str, list[_Point]] = {}
         self._batches, self._labelled = 0, True
+        self._domains: set[str] = set()
 
     def add(self, seen: Observation) -> None:
         """Count a batch."""
+        self._domains.add(seen.domain.name)
         for method, own in seen.by_method.items():
             counts = np.bincount(own.answers, minlength=own.classes).astype(np.float64)
             self._labelled &= own.wrong is not None
@@ -66,18 +68,36 @@ class AlongStream(Collector):
                 self._points[method] = [a.join(b) for a, b in zip(points[::2], points[1::2], strict=True)]
 
     def numbers(self) -> Numbers:
-        """Return the points; `classes` is the number of classes that the answers are as varied as."""
+        """Return the points; `effective classes` are as many as the answers are as varied as, equally often each."""
         rows: list[Row] = []
         for method, points in self._points.items():
             ends = np.cumsum([point.images for point in points]).tolist()
             for end, point in zip(ends, points, strict=True):
-                row: dict[str, str | int | float | None] = {"method": method, "domain": point.domain, "images": end}
+                row: dict[str, Value] = {"method": method, "domain": point.domain, "images": end}
                 row |= {"entropy": point.entropy / point.images, "confidence": point.confidence / point.images}
-                row |= {"classes": effective_classes(point.answers), "most": float(point.answers.max()) / point.images}
+                row["effective classes"] = effective_classes(point.answers)
+                row["commonest"] = float(point.answers.max()) / point.images
                 rows.append({**row, **({"error": point.wrong / point.images} if self._labelled else {})})
-        most = {method: points[-1].answers.size for method, points in self._points.items()}
-        about = {"batches a point": self._stride, "batches": self._batches}
-        return Numbers(self.name, {"": rows}, {**about, "classes": next(iter(most.values()), 0)})
+        first = next((points[0] for points in self._points.values()), None)
+        classes, images = (first.answers.size, first.images) if first else (0, 0)
+        about: dict[str, float] = {"batches a point": self._stride, "batches": self._batches, "classes": classes}
+        about["effective classes of uniform answers"] = expect_classes(classes, images)
+        return Numbers(self.name, {"": rows}, about, self._notes())
+
+    def _notes(self) -> list[str]:
+        if len(self._domains) < 2:
+            return []
+        ends = f"{len(self._domains)} domains follow one another, each from the source"
+        return [f"{ends}: running means in the picture, and points of several batches, go across their ends"]
+
+
+def expect_classes(classes: int, images: int, draws: int = 200) -> float:
+    """Return the effective classes of answers to so few images that are drawn evenly from all classes: a mean."""
+    if not classes or not images:
+        return 0.0
+    random = np.random.default_rng(0)
+    counts = random.multinomial(images, np.full(classes, 1 / classes), size=draws)
+    return float(np.mean([effective_classes(own.astype(np.float64)) for own in counts]))
 
 
 def effective_classes(answers: Floats) -> float:

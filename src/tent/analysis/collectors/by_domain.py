@@ -39,12 +39,22 @@ class _ByDomain(Collector):
 
     def _rows(self) -> list[Row]:
         rows: list[Row] = []
-        labelled = all(sums.labelled for sums in self._sums.values())
+        labelled = any(sums.labelled for sums in self._sums.values())
         for (method, domain), sums in self._sums.items():
-            known = {"loss": sums.loss / sums.images, "error": sums.wrong / sums.images} if labelled else {}
+            known: dict[str, Value] = {"loss": None, "error": None} if labelled else {}
+            if sums.labelled:
+                known = {"loss": sums.loss / sums.images, "error": sums.wrong / sums.images}
             where = {"method": method, "type": domain.type, "level": domain.level, "original": int(domain.original)}
             rows.append({**where, "images": sums.images, "entropy": sums.entropy / sums.images, **known})
         return rows
+
+    def _notes(self) -> list[str]:
+        """Say which domains have no labels, where others have some."""
+        bare = list(dict.fromkeys(domain.name for (_, domain), sums in self._sums.items() if not sums.labelled))
+        if not bare or not any(sums.labelled for sums in self._sums.values()):
+            return []
+        more = f" and {len(bare) - 1} more" if len(bare) > 1 else ""
+        return [f"{bare[0]}{more} without labels: no loss and no error of it"]
 
 
 class LossByLevel(_ByDomain):
@@ -57,7 +67,7 @@ class LossByLevel(_ByDomain):
         """Return the means of every method in every domain, and for each method the rank correlations."""
         rows, methods = self._rows(), dict.fromkeys(method for method, _ in self._sums)
         found = {method: _correlations([row for row in rows if row["method"] == method]) for method in methods}
-        return Numbers(self.name, {"": rows}, found)
+        return Numbers(self.name, {"": rows}, found, self._notes())
 
 
 class ErrorByType(_ByDomain):
@@ -69,7 +79,7 @@ class ErrorByType(_ByDomain):
         """Return each type's error, every level counting alike, and each method's mean over the types."""
         levels, rows, means = self._rows(), [], {}
         for method in dict.fromkeys(method for method, _ in self._sums):
-            own = [row for row in levels if row["method"] == method]
+            own = [row for row in levels if row["method"] == method and row.get("error") is not None]
             types = dict.fromkeys((row["type"], row["original"]) for row in own)
             for kind, original in types:
                 part = [row for row in own if (row["type"], row["original"]) == (kind, original)]
@@ -78,7 +88,7 @@ class ErrorByType(_ByDomain):
                 rows.append({"method": method, "type": kind, "original": original, "images": images, "error": error})
             shifted = [row["error"] for row in rows if row["method"] == method and not row["original"]]
             means[method] = float(np.mean(shifted)) if shifted else None  # type: ignore[arg-type]
-        return Numbers(self.name, {"": rows}, {"mean error over types": means})
+        return Numbers(self.name, {"": rows}, {"mean error over types": means}, self._notes())
 
 
 def _correlations(rows: list[Row]) -> dict[str, Value]:
@@ -90,7 +100,8 @@ def _correlations(rows: list[Row]) -> dict[str, Value]:
         if len(shifted) < 3 or any(row.get(name) is None for row in shifted for name in (one, other)):
             continue
         found[f"{one} and {other}"] = rank_correlation(_column(shifted, one), _column(shifted, other))
-        own = [[*original, *part] for part in types if len(original) + len(part) > 2 and part[0]["level"] is not None]
+        first = [row for row in original if row.get(one) is not None]
+        own = [[*first, *part] for part in types if len(first) + len(part) > 2 and part[0]["level"] is not None]
         within = [rank_correlation(_column(each, one), _column(each, other)) for each in own]
         known = [value for value in within if value is not None]
         if known:

@@ -1,5 +1,6 @@
 """Confusion of classes: which mistakes go away, and which new ones come."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -29,11 +30,17 @@ class Confusion(Collector):
     def numbers(self) -> Numbers:
         """Return the images of every pair of class and answer that occurs, and how much the first and last differ."""
         methods, stack = list(self._counts), np.stack(list(self._counts.values()))
-        names = self._names if len(self._names) == stack.shape[1] else tuple(map(str, range(stack.shape[1])))
+        names = _tell_apart(self._names if len(self._names) == stack.shape[1] else [*map(str, range(stack.shape[1]))])
         rows: list[Row] = [
             {"class": names[i], "answer": names[j], **dict(zip(methods, stack[:, i, j].tolist(), strict=True))}
             for i, j in np.argwhere(stack.any(0)).tolist()
         ]
         right = {method: int(np.trace(counts)) for method, counts in self._counts.items()}
-        about = {"classes": list(names), "methods": methods, "images": int(stack[0].sum()), "right": right}
+        about = {"classes": names, "methods": methods, "images": int(stack[0].sum()), "right": right}
         return Numbers(self.name, {"": rows}, about)
+
+
+def _tell_apart(names: Sequence[str]) -> list[str]:
+    """Return the names, with the number of the class behind those that several classes have, as ImageNet's cranes."""
+    count = Counter(names)
+    return [f"{name} ({i})" if count[name] > 1 else name for i, name in enumerate(names)]

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from tent.analysis.collector import Collector
-from tent.analysis.numbers import Numbers, Row, share
+from tent.analysis.numbers import FEWEST, Numbers, Row, number, share
 from tent.analysis.observation import Floats, Observation, Predictions
 from tent.analysis.ranks import MOST, Reservoir
 
@@ -45,6 +45,11 @@ class ErrorByEntropy(Collector):
         notes = [f"{method}: {n} of {self._bins} bins of equal width are empty" for method, n in empty.items()]
         if any(not sample.whole for sample in self._samples.values()):
             notes.append(f"bins of equal count are of {self._most:,} images, drawn at random from all")
+        counts = [
+            number(row, "images") for row in self._equal_count(next(iter(self._sums)))
+        ]  # the same for all methods
+        if few := sum(count < FEWEST for count in counts):
+            notes.append(f"{few} of {len(counts)} bins of equal count have fewer than {FEWEST} images: not drawn")
         ends = {}
         for method in self._sums:
             own = [row for row in rows if row["method"] == method and row["bins"] == COUNT and row["images"]]

@@ -40,6 +40,10 @@ class ChangeOfLoss(Collector):
 
     def numbers(self) -> Numbers:
         """Return the cells that hold any image, and for each pair the rank correlation and where most images went."""
+        if not self._counts:
+            raise ValueError(
+                f"{self.name}: compares two methods, and was told of one or none; analyse another beside it"
+            )
         rows = [row for pair in self._counts for row in self._cells(pair)]
         notes = [] if all(p.whole for p in self._points.values()) else [f"correlations are of {self._most:,} images"]
         summary = {f"{a} to {b}": _describe(points) for (a, b), points in self._points.items()}

@@ -8,8 +8,9 @@ from tent.adapted import Adapted
 from tent.analysis.collector import Collector
 from tent.analysis.numbers import Numbers, Row
 from tent.analysis.observation import Domain, Floats
+from tent.select import norm_affine
 
-GREEK = {"weight": "γ", "bias": "β"}  # of a norm layer
+GREEK = {"weight": "γ", "gamma": "γ", "bias": "β", "beta": "β"}  # of a norm layer
 
 
 class Movement(Collector):
@@ -21,12 +22,14 @@ class Movement(Collector):
     def __init__(self) -> None:
         self._sums: dict[tuple[str, str], Floats] = {}  # squares of the change, of the source, and the change itself
         self._sizes: dict[str, int] = {}
+        self._affine: set[str] = set()  # γ and β of norm layers
         self._domains: dict[str, int] = {}
 
     def end_domain(self, domain: Domain, models: Mapping[str, Adapted]) -> None:
         """Measure what every method has moved."""
         for method, model in models.items():
             self._domains[method] = self._domains.get(method, 0) + 1
+            self._affine |= set(norm_affine(model.source))
             for name, tensor in model.state.params.items():
                 if name not in model.state.source:
                     continue  # a parameter of the method's own
@@ -51,7 +54,7 @@ class Movement(Collector):
                     "method": method,
                     "depth": list(layers).index(layer) + 1,
                     "layer": layer,
-                    "parameter": GREEK.get(own, own),
+                    "parameter": GREEK.get(own, own) if name in self._affine else own,
                     "size": self._sizes[name],
                     "change": squares**0.5,
                     "relative": (squares / source) ** 0.5 if source else None,

@@ -43,4 +43,6 @@ class Calibration(Collector):
                 "accuracy": float(right.sum()) / total,
                 "confidence": float(sure.sum()) / total,
             }
-        return Numbers(self.name, {"": rows}, summary)
+        empty = {method: int((sums[0] == 0).sum()) for method, sums in self._sums.items()}
+        notes = [f"{method}: {n} of {self._bins} bins are empty" for method, n in empty.items() if n]
+        return Numbers(self.name, {"": rows}, summary, notes)

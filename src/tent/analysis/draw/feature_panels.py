@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tent.analysis.draw.panel_row import add_legend, draw_line, line_colour, name_axes, panel_row
+from tent.analysis.draw.panel_row import add_legend, draw_line, line_colours, methods_of, name_axes, panel_row
 from tent.analysis.features.channels import EDGES
 from tent.analysis.numbers import Numbers, number
 from tent.plotting import INK, SMALL, TEXT, add_axis, draw_title, new_figure, title_height
@@ -19,14 +19,15 @@ def draw_features(numbers: Numbers, title: str = "") -> Any:
         shares.setdefault((row["layer"], row["view"]), []).append(number(row, "share"))
     layers = numbers.summary["layers"]
     methods = [view for view in dict.fromkeys(view for _, view in shares) if view != CLEAN]
+    colours = line_colours(methods)
     width = LEFT + len(methods) * (WIDE + GAP) + 0.1
     above = title_height(title, width) + 0.25
-    figure = new_figure(width, above + len(layers) * (HIGH + GAP) + 0.42)
+    figure = new_figure(width, above + len(layers) * (HIGH + GAP) + 0.58)
     for i, layer in enumerate(layers):
         for j, method in enumerate(methods):
             axis = add_axis(figure, LEFT + j * (WIDE + GAP), above + i * (HIGH + GAP), WIDE, HIGH)
             axis.stairs(shares[layer, CLEAN], EDGES, fill=True, color="#d8d8d8")
-            axis.stairs(shares[layer, method], EDGES, color=line_colour(method), linewidth=1.5)
+            axis.stairs(shares[layer, method], EDGES, color=colours[method], linewidth=1.5)
             _strip(axis, last=i == len(layers) - 1)
             if i == 0:
                 axis.set_title(method, fontsize=TEXT, color=INK)
@@ -36,7 +37,8 @@ def draw_features(numbers: Numbers, title: str = "") -> Any:
     figure.text(
         0.55,
         0.07 / figure.get_figheight(),
-        "channel means of images, in deviations of the clean ones; grey: clean images, source model",
+        "channel means of images, in deviations of the clean ones; grey: clean images, source model\n"
+        "values beyond ±5 count at the ends",
         **words,
     )
     draw_title(figure, title, 0.05)
@@ -45,14 +47,14 @@ def draw_features(numbers: Numbers, title: str = "") -> Any:
 
 def draw_distances(numbers: Numbers, title: str = "") -> Any:
     """Draw the distance and the CKA of each method's features to the clean ones and to the oracle's, by layer."""
-    rows = numbers.rows
+    rows, methods = numbers.rows, methods_of(numbers.rows)
     known = [name for name in DISTANCES if any(row.get(name) is not None for row in rows)]
     figure, axes = panel_row(len(known), 2.3, title)
     for axis, name in zip(axes, known, strict=True):
-        for method in dict.fromkeys(str(row["method"]) for row in rows):
+        for method in methods:
             own = [row for row in rows if row["method"] == method and row[name] is not None]
             if own:
-                draw_line(axis, method, [row["depth"] for row in own], [row[name] for row in own])
+                draw_line(axis, method, [row["depth"] for row in own], [row[name] for row in own], among=methods)
         axis.set_ylim(bottom=0)
         axis.set_xticks(range(1, len(numbers.summary["layers"]) + 1))
         name_axes(axis, "layer", "", name.replace("cka", "CKA"))

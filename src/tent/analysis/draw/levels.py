@@ -23,7 +23,7 @@ def draw_levels(numbers: Numbers, title: str = "") -> Any:
     rows = [row for row in numbers.rows if row["method"] == method]
     if not any(row["level"] for row in rows):
         return _draw_domains(numbers, title)
-    known = [name for name in ("entropy", "loss") if name in rows[0]]
+    known = _known(rows)
     figure, axes = panel_row(3 if "loss" in known else 1, 2.7, title, width=9.0 if "loss" in known else 5.0)
     for axis, name in zip(axes, known, strict=False):
         _draw_lines(axis, rows, name)
@@ -32,7 +32,7 @@ def draw_levels(numbers: Numbers, title: str = "") -> Any:
     add_legend(axes[0], loc="lower right")
     if "loss" in known:
         _draw_points(axes[2], rows)
-        name_axes(axes[2], "mean entropy (nats)", "mean loss", _correlation(numbers, method, "loss and entropy"))
+        name_axes(axes[2], "mean entropy (nats)", "mean loss (nats)", _correlation(numbers, method, "loss and entropy"))
     return figure
 
 
@@ -44,11 +44,12 @@ def family(kind: str) -> int:
 
 
 def _draw_lines(axis: Any, rows: Sequence[Row], name: str) -> None:
+    rows = [row for row in rows if row[name] is not None]  # the original data may have no labels
     first = [row for row in rows if row["original"]]
     shifted = [row for row in rows if not row["original"]]
     said: set[str] = set()
     for kind in dict.fromkeys(str(row["type"]) for row in shifted):
-        own = sorted((row for row in (*first, *shifted) if row["type"] == kind or row in first), key=_level)
+        own = sorted((*first, *(row for row in shifted if row["type"] == kind)), key=_level)
         colour, mark, label = _look(kind)
         axis.plot(
             [row["level"] for row in own],
@@ -69,7 +70,7 @@ def _draw_lines(axis: Any, rows: Sequence[Row], name: str) -> None:
 
 
 def _draw_points(axis: Any, rows: Sequence[Row]) -> None:
-    for row in rows:
+    for row in (row for row in rows if row["loss"] is not None):
         colour, mark, _ = ("white", "*", "") if row["original"] else _look(str(row["type"]))
         size = 9 if row["original"] else 2 + 0.9 * _level(row)
         axis.plot(row["entropy"], row["loss"], mark, **{**EDGES, "color": colour, "markersize": size})
@@ -78,20 +79,33 @@ def _draw_points(axis: Any, rows: Sequence[Row]) -> None:
 
 
 def _draw_domains(numbers: Numbers, title: str) -> Any:
-    """Draw the mean entropy of every domain, where domains have no level."""
-    figure, (axis,) = panel_row(1, 2.4, title, width=5.5)
-    names, methods = list(dict.fromkeys(row["type"] for row in numbers.rows)), methods_of(numbers.rows)
+    """Draw the mean entropy of every domain, and the mean loss where labels are known, where domains have no level."""
+    known, methods = _known(numbers.rows), methods_of(numbers.rows)
+    figure, axes = panel_row(len(known), 2.4, title, width=5.5 if len(known) == 1 else 9.0)
+    for axis, name in zip(axes, known, strict=True):
+        _draw_bars(axis, [row for row in numbers.rows if row[name] is not None], name, methods)
+        name_axes(axis, "", f"mean {name} (nats)")
+        axis.margins(y=0.25)
+    add_legend(axes[0], ncols=len(methods), loc="upper left")
+    return figure
+
+
+def _draw_bars(axis: Any, rows: Sequence[Row], name: str, methods: Sequence[str]) -> None:
+    domains = list(dict.fromkeys((row["type"], row["original"]) for row in rows))
     width = 0.8 / len(methods)
     for i, (method, look) in enumerate(find_looks(methods).items()):
-        own = {row["type"]: row["entropy"] for row in numbers.rows if row["method"] == method}
-        place = np.arange(len(names)) + (i - (len(methods) - 1) / 2) * width
-        bars = axis.bar(place, [own[name] for name in names], width, color=look.colour, hatch=look.hatch, label=method)
+        own = {(row["type"], row["original"]): row[name] for row in rows if row["method"] == method}
+        place = np.arange(len(domains)) + (i - (len(methods) - 1) / 2) * width
+        heights = [own[domain] for domain in domains]
+        bars = axis.bar(place, heights, width, color=look.colour, hatch=look.hatch, label=method)
         axis.bar_label(bars, fmt="%.2f", fontsize=SMALL, color=INK)
-    axis.set_xticks(range(len(names)), names)
-    name_axes(axis, "", "mean entropy (nats)")
-    axis.margins(y=0.25)
-    add_legend(axis, ncols=len(methods), loc="upper left")
-    return figure
+    axis.set_xticks(range(len(domains)), [kind for kind, _ in domains])
+
+
+def _known(rows: Sequence[Row]) -> list[str]:
+    """Return what is known of the shifted data: entropy, and loss where they have labels."""
+    shifted = [row for row in rows if not row["original"]] or rows
+    return [name for name in ("entropy", "loss") if all(row.get(name) is not None for row in shifted)]
 
 
 def _look(kind: str) -> tuple[str, str, str]:

@@ -7,7 +7,7 @@ from tent.plotting import INK, SMALL, TEXT, add_axis, draw_title, find_looks, ne
 
 WIDTH = 9.0  # inches, as wide as a page of the documentation shows
 LEFT, GAP, BELOW, RIGHT = 0.62, 0.72, 0.5, 0.15
-FEWEST = 10  # images of a bin whose mean is drawn: of fewer it is noise; the tables have them all
+DARKER = {"Source": "#8a8a8a", "Oracle": INK}
 MARKS: dict[str, Any] = {"markersize": 4.5, "markeredgecolor": INK, "markeredgewidth": 0.5}
 
 
@@ -36,16 +36,22 @@ def name_axes(axis: Any, x: str, y: str, title: str = "") -> None:
         axis.set_title(title, color=INK, fontsize=TEXT, loc="left")
 
 
-def draw_line(axis: Any, method: str, x: Sequence[Any], y: Sequence[Any], label: str = "") -> None:
-    """Draw one method's line with its marks; None is a gap."""
+def draw_line(
+    axis: Any, method: str, x: Sequence[Any], y: Sequence[Any], label: str = "", *, among: Sequence[str]
+) -> None:
+    """Draw one method's line with its marks; None is a gap.
+
+    Args:
+        among: all methods of the picture, of which those without a look of their own get one in turn.
+    """
     values = [float("nan") if value is None else value for value in y]
-    mark = find_looks([method])[method].mark
-    axis.plot(x, values, color=line_colour(method), label=label or method, marker=mark, linewidth=1.6, **MARKS)
+    mark, colour = find_looks(among)[method].mark, line_colours(among)[method]
+    axis.plot(x, values, color=colour, label=label or method, marker=mark, linewidth=1.6, **MARKS)
 
 
-def line_colour(method: str) -> str:
-    """Return a method's colour, darker where a thin line in it would be too pale."""
-    return {"Source": "#8a8a8a", "Oracle": INK}.get(method, find_looks([method])[method].colour)
+def line_colours(methods: Sequence[str]) -> dict[str, str]:
+    """Return the colour of each method, darker where a thin line in it would be too pale."""
+    return {method: DARKER.get(method, look.colour) for method, look in find_looks(methods).items()}
 
 
 def add_legend(axis: Any, **more: Any) -> None:

@@ -14,24 +14,24 @@ MEAN = "mean of types"
 def draw_error_by_type(numbers: Numbers, title: str = "") -> Any:
     """Draw a group of bars for each type, the original data and the mean."""
     methods = methods_of(numbers.rows)
-    types = list(dict.fromkeys((row["original"], row["type"]) for row in numbers.rows))
-    names = [str(kind) for _, kind in sorted(types, key=lambda each: not each[0])]
-    shifted = [kind for original, kind in types if not original]
-    groups = [*names, *([MEAN] if len(shifted) > 1 else [])]
+    kinds = dict.fromkeys((str(row["type"]), bool(row["original"])) for row in numbers.rows)
+    groups = sorted(kinds, key=lambda each: not each[1])  # the original data first
+    mean_of_all = [(MEAN, False)] if sum(not original for _, original in groups) > 1 else []
+    names = [kind.replace("_", " ") for kind, _ in (*groups, *mean_of_all)]
     figure, (axis,) = panel_row(1, 2.5, title, below=1.0)
     width = 0.84 / len(methods)
     for i, (method, look) in enumerate(find_looks(methods).items()):
-        errors = {row["type"]: number(row, "error") for row in numbers.rows if row["method"] == method}
+        own = [row for row in numbers.rows if row["method"] == method]
+        errors = {(str(row["type"]), bool(row["original"])): number(row, "error") for row in own}
         mean = numbers.summary["mean error over types"][method]
-        errors[MEAN] = float("nan") if mean is None else mean
-        place = np.arange(len(groups)) + (i - (len(methods) - 1) / 2) * width
-        label = f"{method}, mean {100 * errors[MEAN]:.1f}%" if mean is not None else method
-        heights = [100 * errors[group] for group in groups]
+        place = np.arange(len(names)) + (i - (len(methods) - 1) / 2) * width
+        label = f"{method}, mean {100 * mean:.1f}%" if mean is not None else method
+        heights = [100 * error for error in (*(errors[group] for group in groups), *(mean for _ in mean_of_all))]
         axis.bar(place, heights, width, color=look.colour, hatch=look.hatch, edgecolor=INK, linewidth=0.3, label=label)
         for x, height in zip(place, heights, strict=True):
             axis.text(x, height, f"{height:.0f}", fontsize=SMALL - 1.5, ha="center", va="bottom", color=INK)
-    axis.set_xticks(range(len(groups)), [group.replace("_", " ") for group in groups], rotation=40, ha="right")
-    axis.set_xlim(-0.6, len(groups) - 0.4)
+    axis.set_xticks(range(len(names)), names, rotation=40, ha="right")
+    axis.set_xlim(-0.6, len(names) - 0.4)
     name_axes(axis, "", "error (%)")
     axis.margins(y=0.16)
     add_legend(axis, ncols=len(methods), loc="upper left")

@@ -6,6 +6,7 @@ import numpy as np
 
 from tent.analysis.observation import Floats
 
+STILL = 1e-6  # of its mean, or of what most channels vary by: a smaller deviation is rounding
 EDGES = np.linspace(-5, 5, 61)  # deviations of the clean features; what lies beyond counts at the ends
 
 
@@ -32,6 +33,14 @@ class Moments:
         """The standard deviation of each channel."""
         found: Floats = np.sqrt(self._squares / self.count)
         return found
+
+    @property
+    def unit(self) -> Floats:
+        """The deviation, and 0 where a channel does not vary but for rounding."""
+        found = self.deviation
+        least = STILL * np.maximum(np.abs(self.mean), np.median(found))
+        varies: Floats = np.where(found > least, found, 0.0)
+        return varies
 
 
 def frechet_distance(one: Moments, other: Moments, unit: Floats) -> float | None:
@@ -87,8 +96,9 @@ class Density:
 
     def add(self, features: Floats, clean: Moments) -> None:
         """Count a batch."""
-        alive = clean.deviation > 0
-        z = (features[:, alive] - clean.mean[alive]) / clean.deviation[alive]
+        unit = clean.unit
+        alive = unit > 0
+        z = (features[:, alive] - clean.mean[alive]) / unit[alive]
         self._counts += np.histogram(np.clip(z, EDGES[0], EDGES[-1]), EDGES)[0]
 
     @property

@@ -1,6 +1,7 @@
 """Features layer by layer (the paper's Figure 7 and appendix C), and how far each method's are from the clean ones."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import zip_longest
 from typing import Any
@@ -10,15 +11,17 @@ from torch import nn
 
 from tent.adapted import Adapted, adapt
 from tent.analysis.analyse_streams import answer, answer_together, learn_together
-from tent.analysis.features.capture import Features, capture, choose_layers, find_layers
+from tent.analysis.features.capture import Features, capture, choose_layers, count_passes, find_layers, list_norms
 from tent.analysis.features.channels import EDGES, Alignment, Density, Moments, frechet_distance
 from tent.analysis.numbers import Numbers, Row
+from tent.analysis.observation import Domain
 from tent.data.stream import Batch, Stream
 from tent.evaluate import Track, evaluate, model_device
 from tent.methods import Source
 from tent.tasks.oracle import Oracle
 
 CLEAN, ORACLE = "Clean", "Oracle"
+FEW = 8  # images that are answered to see which layers are run
 
 
 def compare_features(
@@ -36,18 +39,18 @@ def compare_features(
     """Adapt every model on the shifted stream, then compare features of it with the source's of the clean stream.
 
     Args:
-        models: methods by name; an oracle, which learns from labels, is added where the stream has some.
+        models: methods by name; an oracle, which learns from labels, is added to them where the stream has some.
         layers: names, or a number of norm layers that are evenly spaced.
         paired: whether both streams are the same images in the same order, as CKA to the clean features needs.
         lr: the oracle's learning rate; its own unless given.
         epochs: passes over the shifted stream that are learnt from; 0: one, online. Features are of paused models.
     """
-    names = choose_layers(model, layers) if isinstance(layers, int) else list(layers)
-    find_layers(model, names)
     if paired and shifted.total != clean.total:
         raise ValueError(f"{shifted.total:,} shifted images and {clean.total:,} clean ones are no pairs; paired=False")
-    if shifted.labelled:
-        models = {**models, ORACLE: adapt(model, Oracle(), lr=lr, lean=False)}
+    names = list_layers(model, shifted, layers)
+    models = add_oracle(model, models, shifted, lr)
+    if obstacle := find_obstacle(model, models, shifted, names):
+        raise ValueError(f"features: {obstacle}")
     reference = adapt(model, Source(), lean=False)
     for each in models.values():
         each.reset()
@@ -60,6 +63,59 @@ def compare_features(
         evaluate(reference, clean, on_batch=lambda batch, output: stats.add_clean(features), track=track)
         _compare(reference, models, shifted, clean, features, stats)
     return stats.numbers(shifted)
+
+
+def choose_domain(domains: Iterable[Domain]) -> Domain:
+    """Return the first type at its highest level, as the paper compares features on Gaussian noise."""
+    shifted = [domain for domain in domains if not domain.original]
+    return max((domain for domain in shifted if domain.type == shifted[0].type), key=lambda each: each.level or 0)
+
+
+def add_oracle(
+    model: nn.Module, models: Mapping[str, Adapted], stream: Stream, lr: float | None = None
+) -> dict[str, Adapted]:
+    """Return the models, and an oracle of this learning rate where the stream has labels and there is none yet."""
+    if not stream.labelled or ORACLE in models:
+        return dict(models)
+    return {**models, ORACLE: adapt(model, Oracle(), lr=lr, lean=False)}
+
+
+def list_layers(model: nn.Module, stream: Stream, layers: Sequence[str] | int = 9) -> list[str]:
+    """Return the layers of these names, or so many norm layers of those that are run, as auxiliary heads are not."""
+    if not isinstance(layers, int):
+        return list(find_layers(model, layers))
+    runs = _count_answer(model, adapt(model, Source(), lean=False), stream, list_norms(model))
+    return choose_layers(model, layers, among=None if runs is None else set(runs))
+
+
+def find_obstacle(model: nn.Module, models: Mapping[str, Adapted], stream: Stream, layers: Sequence[str]) -> str | None:
+    """Return why features of these layers cannot be compared, if so: a few images are answered, and nothing moves."""
+    due = _count_answer(model, adapt(model, Source(), lean=False), stream, layers)
+    if due is None:
+        return None
+    for layer in layers:
+        if not due[layer]:
+            return f"layer {layer!r} is not run when the model answers; name another"
+    for name, each in models.items():
+        runs = _count_answer(model, each, stream, layers) or due
+        for layer in layers:
+            if runs[layer] != due[layer]:
+                times = f"{runs[layer]} times for one answer, and the source model {due[layer]}"
+                return f"{name} runs layer {layer!r} {times}; which pass answers is not known, so choose another method"
+    return None
+
+
+def _count_answer(model: nn.Module, adapted: Adapted, stream: Stream, layers: Sequence[str]) -> Counter[str] | None:
+    """Return how often layers are run in one answer to a few images; None if none of these can be read."""
+    batch = next(iter(stream.first(min(FEW, stream.total))), None)
+    if batch is None:
+        return None
+    batch = batch.to(model_device(model))
+    with torch.no_grad(), adapted.paused():
+        answer(adapted, batch)  # a first answer may be checked by another path, which runs the layers as well
+        with count_passes(model, layers) as runs:
+            answer(adapted, batch)
+    return runs
 
 
 def _compare(
@@ -100,7 +156,7 @@ class _Stats:
     def add_clean(self, features: Features) -> None:
         """Count a batch that sets the unit of every channel."""
         for layer, moments in self._reference.items():
-            moments.add(_own(features, layer))
+            moments.add(features[layer])
 
     def add(self, views: Mapping[str, Features]) -> None:
         """Count a batch, seen by the clean source and by every method."""
@@ -114,14 +170,14 @@ class _Stats:
 
     def numbers(self, shifted: Stream) -> Numbers:
         tables = {"": self._distances(), "density": self._density_rows(), "channels": self._channel_rows()}
-        dead = {layer: int((m.deviation == 0).sum()) for layer, m in self._reference.items()}
+        dead = {layer: int((m.unit == 0).sum()) for layer, m in self._reference.items()}
         notes = [f"{layer}: {n} channels never vary on clean data and are left out" for layer, n in dead.items() if n]
         return Numbers("features", tables, {"layers": list(self._layers), "shifted": shifted.name}, notes)
 
     def _distances(self) -> list[Row]:
         rows: list[Row] = []
         for depth, layer in enumerate(self._layers, 1):
-            unit = self._reference[layer].deviation
+            unit = self._reference[layer].unit
             for method in self._methods:
                 row: dict[str, Any] = {"layer": layer, "depth": depth, "method": method, "channels": len(unit)}
                 for to in (CLEAN, ORACLE) if ORACLE in self._methods else (CLEAN,):
@@ -145,9 +201,3 @@ class _Stats:
             for (layer, view), moments in self._moments.items()
             for i, (mean, deviation) in enumerate(zip(moments.mean, moments.deviation, strict=True))
         ]
-
-
-def _own(features: Features, layer: str) -> Any:
-    if layer not in features:
-        raise ValueError(f"layer {layer!r} is not run when the model answers; name another")
-    return features[layer]
