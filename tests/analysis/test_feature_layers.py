@@ -98,7 +98,7 @@ def test_methods_that_answer_by_several_passes_are_refused_before_the_work(monke
     net = made("conv")
     own = {
         "Source": tent.adapt(net, tent.Source(), lean=False),
-        "CoTTA": tent.adapt(net, tent.CoTTA(threshold=0), lean=False),
+        "CoTTA": tent.adapt(net, tent.CoTTA(threshold=0, pixels=tent.Pixels((0.5,) * 3, (0.2,) * 3)), lean=False),
     }
     before = Photograph(net)
     monkeypatch.setattr(
