@@ -8,7 +8,7 @@ from pages import ROOT
 
 from tent.apps.demo import LR
 from tent.bench.read.grid import Grid
-from tent.bench.read.query import open_results, read_grid
+from tent.bench.read.query import Query, open_results, read_grid
 from tent.bench.suites import SUITES
 from tent.data.corruptions import BENCHMARK
 
@@ -140,3 +140,14 @@ def test_how_often_entropy_points_the_right_way(grids: dict[str, Grid]) -> None:
     assert (len(right), wrong) == (15, ["snow", "pixelate", "MNIST-M", "MNIST→SVHN"])
     assert "On the 19 streams" in (text := page("docs/choosing.md"))
     assert "points the right way 15 times" in text
+
+
+STREAMS = {"continual": 500, "mixed": 500, "correlated": 500}  # suites, and images of each type
+
+
+def test_the_table_of_hard_streams_is_that_of_the_store() -> None:
+    results, _ = open_results(ROOT / "results")
+    grids = [read_grid(SUITES[name], results, Query(limit=limit)) for name, limit in STREAMS.items()]
+    assert all(grid.seeds == (0, 1, 2) for grid in grids)
+    due = [line(f"`{row}`", *(mean(grid, row, BENCHMARK) for grid in grids)) for row in grids[0].rows]
+    assert [row for row in due if row.removesuffix(" |") not in page("docs/methods.md")] == []
