@@ -159,7 +159,8 @@ class Job:
 
     def _adapt(self, entry: Entry, stream: Stream, notices: Notices, pixels: bool) -> Adapted:
         """Return the model under adaptation, from the delta if one is given."""
-        answers: Answers | None = "after" if self.episodic and self.steps == 1 else None  # the method's own
+        # an episode is for its own images: its last update would go unused; None leaves it to the method
+        answers: Answers | None = "after" if self.episodic else None
         adapted = adapt(
             entry.model,
             with_pixels(self.method, entry.preprocess.mean, entry.preprocess.std),
