@@ -140,8 +140,13 @@ def test_other_heads_are_named_in_one_line(parts: tuple[str, ...], said: str, tm
 def test_other_weights_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.pth"
     torch.save(published(SEGMENTERS["hrnet-w18-small-v1"](classes=7)), path)
-    with pytest.raises(ValueError, match=r"not the weights of hrnet-w18-small-v1: last_layer.3.weight is \(7,"):
+    with pytest.raises(
+        ValueError, match=r"not the weights of hrnet-w18-small-v1: last_layer.3.weight is \(7,"
+    ) as caught:
         zoo.load("hrnet-w18-small-v1", path)
+    remedy = "they seem to be of 7 classes and not of 19: name a model of 7 classes, or the folder that `tent train`"
+    assert remedy in str(caught.value)
+    assert str(caught.value).endswith("as trained:FOLDER")
     with pytest.raises(ValueError, match=r"not the weights of hrnet-w18-small-v2: it lacks layer1\.1"):
         zoo.load("hrnet-w18-small-v2", path)
     torch.save({"state_dict": {"conv1.weight": torch.ones(1)}, "note": Path("x")}, path)

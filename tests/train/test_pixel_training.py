@@ -17,6 +17,7 @@ from tent.models.segmenters.hrnet import HRNet, Plan
 from tent.train import Recipe, train
 from tent.train.objectives import Batch, PixelCrossEntropy
 from tent.train.pixel_training import PixelTraining
+from tent.train.start import Start, build_network
 
 CHOICES = {"epochs": 2, "batch": 2, "lr": 0.05, "crop": 0, "precision": "float32"}
 RECIPE = Recipe("hrnet-w18-small-v1", "carla-7", size=(16, 24), scales=(0.5, 1.5), **CHOICES)
@@ -117,6 +118,18 @@ def test_a_killed_run_comes_to_the_same_bits(root: Path, tmp_path: Path, monkeyp
     assert 0 <= parts["test_mean_iou"] <= 1
     entry = zoo.load(f"trained:{tmp_path / 'parts'}")
     assert (entry.classes, entry.preprocess) == (7, IMAGENET)
+
+
+def test_a_training_starts_from_published_weights(root: Path, tmp_path: Path) -> None:
+    torch.manual_seed(5)
+    whole = NETWORKS[RECIPE.model](classes=7).state_dict()
+    state = {f"model.{name}": tensor for name, tensor in whole.items() if "num_batches" not in name}
+    torch.save({"state_dict": {**state, "loss.criterion.weight": torch.ones(7)}}, tmp_path / "best.pth")
+    model = build_network(RECIPE, load("carla-7", "train"), Start.find(tmp_path / "best.pth"))
+    assert all(torch.equal(tensor, whole[name]) for name, tensor in model.state_dict().items())
+    torch.save(NETWORKS[RECIPE.model](classes=19).state_dict(), tmp_path / "best.pth")
+    with pytest.raises(ValueError, match=r"not the weights of hrnet-w18-small-v1 for 7 classes: .* seem to be of 19"):
+        build_network(RECIPE, load("carla-7", "train"), Start.find(tmp_path / "best.pth"))
 
 
 def test_the_command_trains_and_says_the_score(root: Path, tmp_path: Path) -> None:
