@@ -53,7 +53,7 @@ class Job:
     episodic: bool = False
     steps: int = 1
     lr: float | None = None
-    batch: int | None = None  # None: 128, or 1 where every image is for itself
+    batch: int | None = None  # None: 128, or 1 where every image is for itself or is answered by pixels
     weights: Path | None = None
     delta: Path | None = None
     bake: Path | None = None
