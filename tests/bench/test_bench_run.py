@@ -1,5 +1,6 @@
 """A run is what a plain loop over the same batches gives, to the bit, and carries its protocol."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 import tiny
 import torch
+from PIL import Image
 
 import tent
 from tent.bench.case import Case, Data
@@ -14,6 +16,9 @@ from tent.bench.execute.inputs import build_stream, count_images, load_entry, lo
 from tent.bench.execute.run_case import run_case
 from tent.data import Stream
 from tent.data.order import Shuffled
+from tent.data.preprocess import Preprocess
+from tent.models import zoo
+from tent.models.entry import Entry
 
 
 @pytest.fixture
@@ -182,6 +187,29 @@ def test_a_case_is_refused_where_its_model_data_or_labels_are_others(folder: Pat
         pin_case(replace(case, data=Data(f"npy:{folder / 'dark.npy'}")))
     with pytest.raises(ValueError, match="images 40 to 60 of 48; ask for fewer"):
         run_case(replace(case, data=replace(case.data[0], part=(40, 60))))
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ('{"0": "sky", "1": "road"}', "its class 0 is 'sky', but segmenter's is 'road'; name a model"),
+        ('{"0": "road", "1": "sky", "2": "car"}', "has 3 classes, but segmenter answers with 2"),
+        ('{"0": "road", "1": "sky"}', ""),
+    ],
+)
+def test_label_maps_of_ones_own_must_be_of_the_models_classes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: str, message: str
+) -> None:
+    for each, mode in (("images", "RGB"), ("labels", "L")):
+        (tmp_path / each).mkdir()
+        Image.new(mode, (8, 6)).save(tmp_path / each / "0.png")
+    (tmp_path / "classes.json").write_text(names)
+    entry = Entry("segmenter", torch.nn.Conv2d(3, 2, 1), Preprocess(), 2, ("road", "sky"))
+    monkeypatch.setattr(zoo, "load", lambda *given: entry)
+    folders = f"{tmp_path / 'images'},{tmp_path / 'labels'},{tmp_path / 'classes.json'}"
+    case = Case(f"segmenter of {tmp_path}", Data(f"pairs:{folders}"), "source", task="segmentation")
+    with pytest.raises(ValueError, match=message) if message else nullcontext():
+        pin_case(case)
 
 
 @pytest.mark.parametrize(

@@ -264,6 +264,16 @@ def test_another_batch_is_another_protocol_in_every_cell() -> None:
     assert "robustbench:Standard" in {cell.case.model for cell in suite.cells((0,), None)}
 
 
+def test_another_batch_leaves_single_images_alone() -> None:
+    suite = by_name("segmentation").with_batch(2)
+    sizes = {cell.row: cell.case.batch_size for cell in suite.cells((0,), None)}
+    alone = {"BN, single images", "Tent episodic 1", "Tent episodic 5", "Tent episodic 10"}
+    assert {row for row, size in sizes.items() if size == 1} == alone
+    assert {size for row, size in sizes.items() if row not in alone} == {2}
+    with pytest.raises(ValueError, match="single is of single images alone; leave out --batch 8"):
+        by_name("single").with_batch(8)
+
+
 def test_every_result_on_record_has_its_place_in_a_suite() -> None:
     results, warnings = open_results(RESULTS)
     assert not warnings

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 import timm
 import torch
+from command import tent
+from PIL import Image
 
 from tent.models import SEGMENTERS, zoo
 from tent.models.segmenters.hrnet import HRNet, Plan
@@ -69,7 +71,26 @@ def test_published_weights_load(tmp_path: Path) -> None:
     assert (entry.class_names[0], entry.class_names[18]) == ("road", "bicycle")
     for name, tensor in trained.state_dict().items():
         assert torch.equal(entry.model.state_dict()[name], tensor), name
-    assert zoo.load("hrnet-w18-small-v1").weights == "none: drawn at random"
+    assert zoo.load("hrnet-w18-small-v1", pretrained=False).weights == "none: drawn at random"
+
+
+@pytest.mark.parametrize("command", ["adapt", "analyse"])
+def test_random_weights_are_no_model_to_adapt(command: str, tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    Image.new("RGB", (64, 64)).save(tmp_path / "photos/0.png")
+    ran = tent(tmp_path, command, "hrnet-w18-small-v1", "photos", "--out", "out")
+    said = "tent: hrnet-w18-small-v1 has no weights of its own; give a file of them, with --weights FILE, or name a "
+    assert (ran.returncode, ran.stderr.strip().startswith(said)) == (2, True), ran.stderr
+    assert "trained:FOLDER" in ran.stderr
+    assert len(ran.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "out/summary.json").exists()
+    with pytest.raises(ValueError, match="has no weights of its own"):  # as `tent bench --model` asks for it
+        zoo.load("hrnet-w18-small-v1")
+
+
+def test_the_doctor_examines_a_network_without_weights(tmp_path: Path) -> None:
+    ran = tent(tmp_path, "doctor", "hrnet-w18-small-v1", "--input", "1,3,64,64")
+    assert ran.returncode == 0, ran.stderr
 
 
 @pytest.mark.parametrize("prefix", ["", "model.", "module.", "module.model."])
@@ -119,8 +140,13 @@ def test_other_heads_are_named_in_one_line(parts: tuple[str, ...], said: str, tm
 def test_other_weights_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.pth"
     torch.save(published(SEGMENTERS["hrnet-w18-small-v1"](classes=7)), path)
-    with pytest.raises(ValueError, match=r"not the weights of hrnet-w18-small-v1: last_layer.3.weight is \(7,"):
+    with pytest.raises(
+        ValueError, match=r"not the weights of hrnet-w18-small-v1: last_layer.3.weight is \(7,"
+    ) as caught:
         zoo.load("hrnet-w18-small-v1", path)
+    remedy = "they seem to be of 7 classes and not of 19: name a model of 7 classes, or the folder that `tent train`"
+    assert remedy in str(caught.value)
+    assert str(caught.value).endswith("as trained:FOLDER")
     with pytest.raises(ValueError, match=r"not the weights of hrnet-w18-small-v2: it lacks layer1\.1"):
         zoo.load("hrnet-w18-small-v2", path)
     torch.save({"state_dict": {"conv1.weight": torch.ones(1)}, "note": Path("x")}, path)

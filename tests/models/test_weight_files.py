@@ -61,3 +61,12 @@ def test_a_part_that_is_called_module_keeps_its_name(tmp_path) -> None:
     net = nn.ModuleDict({"module": nn.Linear(2, 3), "head": nn.Linear(3, 2)})
     torch.save(net.state_dict(), tmp_path / "w.pt")
     load_weights(nn.ModuleDict({"module": nn.Linear(2, 3), "head": nn.Linear(3, 2)}), "net", tmp_path / "w.pt")
+
+
+def test_other_sizes_inside_are_not_taken_for_other_classes(tmp_path) -> None:
+    def net(width: int) -> nn.Module:
+        return nn.Sequential(nn.Linear(2, width), nn.BatchNorm1d(width), nn.Linear(width, 3))
+
+    torch.save(net(4).state_dict(), tmp_path / "w.pt")
+    with pytest.raises(ValueError, match=r"0.weight is \(4, 2\) there, \(5, 2\) in the model$"):
+        load_weights(net(5), "net", tmp_path / "w.pt")

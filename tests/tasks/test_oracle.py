@@ -13,7 +13,7 @@ from tent.data import Stream
 from tent.data.order import Stored
 from tent.evaluate import evaluate
 from tent.methods import METHODS
-from tent.tasks import Classification
+from tent.tasks import Classification, Segmentation
 from tent.tasks.oracle import Oracle, reveal
 
 
@@ -59,6 +59,33 @@ def test_it_is_supervised_learning_of_gamma_and_beta(epochs: int) -> None:
             on_batch=lambda batch, output, found=found: found.extend(output.argmax(1).tolist()),
         )
         assert found == answers
+
+
+def test_on_label_maps_it_learns_from_the_pixels_that_are_counted() -> None:
+    """As the task counts them: answers at half the size of their labels, and 255 left out."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(3, 4, 3, 2, 1), nn.BatchNorm2d(4)).eval()
+    maps = [torch.randint(0, 4, (8, 8)) for _ in range(6)]
+    for each in maps:
+        each[:3] = 255
+    maps[4:] = [torch.full((8, 8), 255)] * 2  # a batch of which nothing is counted moves nothing
+    stream = Stream([(torch.randn(3, 8, 8), each) for each in maps], 2, Stored())
+    adapted, found = tent.adapt(model, Oracle(), lr=0.05), []
+    evaluate(adapted, stream, Segmentation(4), on_batch=lambda batch, output: found.append(output))
+    plain = copy.deepcopy(model)
+    layer = plain[1]
+    layer.track_running_stats, layer.running_mean, layer.running_var = False, None, None
+    optimizer = torch.optim.Adam([layer.weight, layer.bias], lr=0.05)
+    for (x, y, _), output in zip(stream, found, strict=True):
+        logits = plain(x)
+        torch.testing.assert_close(output, logits, atol=1e-4, rtol=1e-4)
+        counted = y != 255
+        if counted.any():
+            wide = F.interpolate(logits, size=(8, 8), mode="bilinear").movedim(1, -1)
+            optimizer.zero_grad()
+            F.cross_entropy(wide[counted], y[counted]).backward()
+            optimizer.step()
+    torch.testing.assert_close(adapted.state.params["1.weight"].detach(), layer.weight.detach(), atol=1e-4, rtol=1e-4)
 
 
 def test_labels_are_revealed_for_one_batch_and_to_nothing_else() -> None:

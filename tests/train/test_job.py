@@ -77,7 +77,7 @@ def test_a_second_training_may_start_from_the_weights_of_a_first(root, out, tmp_
 def test_weights_of_another_network_are_refused(root, out, tmp_path):
     train(RECIPE, out, root=root)
     wide = Recipe("wrn-40-2", "cifar10", epochs=1, batch=32, precision="float32")
-    with pytest.raises(ValueError, match=r"model.safetensors: not weights of wrn-40-2 for 10 classes"):
+    with pytest.raises(ValueError, match=r"model.safetensors: not the weights of wrn-40-2 for 10 classes: it lacks"):
         train(wide, tmp_path / "second", root=root, start=out / "model.safetensors")
     with pytest.raises(FileNotFoundError):
         train(RECIPE, tmp_path / "third", root=root, start=tmp_path / "none.safetensors")

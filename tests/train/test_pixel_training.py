@@ -8,13 +8,16 @@ import pytest
 import torch
 from PIL import Image
 
+from tent.bench.suites.segmentation_table import SEGMENTATION
 from tent.data import load
 from tent.data.preprocess import IMAGENET
 from tent.models import NETWORKS, SEGMENTERS, zoo
+from tent.models.cards import train_command
 from tent.models.segmenters.hrnet import HRNet, Plan
 from tent.train import Recipe, train
 from tent.train.objectives import Batch, PixelCrossEntropy
 from tent.train.pixel_training import PixelTraining
+from tent.train.start import Start, build_network
 
 CHOICES = {"epochs": 2, "batch": 2, "lr": 0.05, "crop": 0, "precision": "float32"}
 RECIPE = Recipe("hrnet-w18-small-v1", "carla-7", size=(16, 24), scales=(0.5, 1.5), **CHOICES)
@@ -117,12 +120,53 @@ def test_a_killed_run_comes_to_the_same_bits(root: Path, tmp_path: Path, monkeyp
     assert (entry.classes, entry.preprocess) == (7, IMAGENET)
 
 
+def test_a_training_starts_from_published_weights(root: Path, tmp_path: Path) -> None:
+    torch.manual_seed(5)
+    whole = NETWORKS[RECIPE.model](classes=7).state_dict()
+    state = {f"model.{name}": tensor for name, tensor in whole.items() if "num_batches" not in name}
+    torch.save({"state_dict": {**state, "loss.criterion.weight": torch.ones(7)}}, tmp_path / "best.pth")
+    model = build_network(RECIPE, load("carla-7", "train"), Start.find(tmp_path / "best.pth"))
+    assert all(torch.equal(tensor, whole[name]) for name, tensor in model.state_dict().items())
+    torch.save(NETWORKS[RECIPE.model](classes=19).state_dict(), tmp_path / "best.pth")
+    with pytest.raises(ValueError, match=r"not the weights of hrnet-w18-small-v1 for 7 classes: .* seem to be of 19"):
+        build_network(RECIPE, load("carla-7", "train"), Start.find(tmp_path / "best.pth"))
+
+
 def test_the_command_trains_and_says_the_score(root: Path, tmp_path: Path) -> None:
     options = f"--size 16x24 --scales 0.5,1.5 --epochs 1 --batch 2 --precision float32 --out {tmp_path / 'run'}"
     arguments = f"train --task segmentation --model hrnet-w18-small-v1 --source carla-7 {options}"
     assert "mIoU" in command.tent(tmp_path, *arguments.split()).stdout
     card = (tmp_path / "run" / "card.json").read_text()
     assert "--size 16x24 --scales 0.5,1.5" in card
+
+
+@pytest.fixture
+def recipes(monkeypatch: pytest.MonkeyPatch) -> list[Recipe]:
+    """What the command would train by; nothing is trained."""
+    seen: list[Recipe] = []
+
+    def stop(recipe: Recipe, *given: object, **more: object) -> None:
+        seen.append(recipe)
+        raise ValueError("far enough")
+
+    monkeypatch.setattr("tent.cli.train.train", stop)
+    return seen
+
+
+def test_segmentation_has_defaults_of_its_own(root: Path, tmp_path: Path, recipes: list[Recipe]) -> None:
+    """An image is many samples: batches and rates of small classifiers would not fit, in memory or at all."""
+    for more in ("", "--crop 0 --epochs 3"):  # a card's command says --crop 0
+        command.tent(tmp_path, *f"train --model hrnet-w18-small-v1 --source carla-7 --out run {more}".split())
+    found = [(each.epochs, each.batch, each.lr, each.crop, each.size, each.scales) for each in recipes]
+    assert found == [(epochs, 8, 0.05, 0, (192, 288), (0.5, 1.25)) for epochs in (40, 3)]
+
+
+def test_the_suites_model_is_trained_by_the_recipe_on_record(root: Path, tmp_path: Path, recipes: list[Recipe]) -> None:
+    words = train_command(SEGMENTATION.model).split()
+    command.tent(tmp_path, *words[1:])
+    recipe = recipes[0]
+    assert (recipe.epochs, recipe.batch, recipe.lr, recipe.size) == (7, 8, 0.05, (176, 288))
+    assert words[-1] == str(root / "models" / SEGMENTATION.model)
 
 
 def test_gta5_is_trained_on(root: Path, tmp_path: Path) -> None:
@@ -149,6 +193,10 @@ def test_gta5_is_trained_on(root: Path, tmp_path: Path) -> None:
         ),
         ("--model r26 --task speech --source carla-7", "--task 'speech': choose from classification, segmentation"),
         ("--model hrnet-w18 --method ttt --source carla-7", "--method ttt: segmentation is trained by source alone"),
+        (
+            "--model hrnet-w18 --crop 4 --source carla-7",
+            "--crop 4: segmentation crops by --size HEIGHTxWIDTH; leave out",
+        ),
         ("--model hrnet-w18 --size 32 --source carla-7", "size 32: segmentation learns from crops; give HEIGHTxWIDTH"),
         ("--model hrnet-w18 --scales 2,1 --source carla-7", "give the least and the greatest, such as 0.5,1.25"),
         ("--model hrnet-w18 --scales x --source carla-7", "--scales 'x': give two numbers with a comma"),

@@ -53,7 +53,7 @@ class Job:
     episodic: bool = False
     steps: int = 1
     lr: float | None = None
-    batch: int | None = None  # None: 128, or 1 where every image is for itself
+    batch: int | None = None  # None: 128, or 1 where every image is for itself or is answered by pixels
     weights: Path | None = None
     delta: Path | None = None
     bake: Path | None = None
@@ -114,7 +114,7 @@ class Job:
     def _run_in(self, folder: OutFolder, track: Track, notices: Notices) -> dict[str, Any]:
         entry = load_model(self.model, self.weights, self.preprocess, self.like, self.device, notices)
         images = self.data.open()
-        classes, pixels = probe(entry, images, self.model)
+        classes, pixels = probe(entry, images, self.model, self.tile)
         if pixels:
             check_run(self, images, classes)
         if pixels and self.batch is None:
@@ -146,7 +146,7 @@ class Job:
         given = (self, entry, images, stream, adapted, settings, notices)
         run = PixelRun(*given, classes=classes) if pixels else Run(*given)
         if left is None and self.source_data:
-            self._prepare(adapted, entry, track)
+            self._prepare(adapted, entry, track, pixels)
         run.answer(folder, track, left)
         return run.write(folder)
 
@@ -159,7 +159,8 @@ class Job:
 
     def _adapt(self, entry: Entry, stream: Stream, notices: Notices, pixels: bool) -> Adapted:
         """Return the model under adaptation, from the delta if one is given."""
-        answers: Answers | None = "after" if self.episodic and self.steps == 1 else None  # the method's own
+        # an episode is for its own images: its last update would go unused; None leaves it to the method
+        answers: Answers | None = "after" if self.episodic else None
         adapted = adapt(
             entry.model,
             with_pixels(self.method, entry.preprocess.mean, entry.preprocess.std),
@@ -192,10 +193,11 @@ class Job:
         notices.add(f"{few}, which --stats batch asks for; leave it out for {suited!r}")
         return self.stats
 
-    def _prepare(self, adapted: Adapted, entry: Entry, track: Track) -> None:
+    def _prepare(self, adapted: Adapted, entry: Entry, track: Track, pixels: bool) -> None:
         """Show the method images of the source."""
         images, device = load_source_images(str(self.source_data)), model_device(entry.model)
-        stream = Stream(images, max(self.batch_size, SOURCE_BATCH), Shuffled(self.data.seed), entry.preprocess)
+        size = self.batch_size if pixels else max(self.batch_size, SOURCE_BATCH)  # one image is many samples there
+        stream = Stream(images, size, Shuffled(self.data.seed), entry.preprocess)
         stream = stream.first(min(self.source_images, stream.total))
         with closing(stream.prefetch()) as batches:
             adapted.prepare(batch.to(device) for batch in track(batches, "preparing", len(stream)))

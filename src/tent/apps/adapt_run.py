@@ -163,11 +163,17 @@ class Run:
         return True
 
 
-def probe(entry: Entry, images: Images, model: str) -> tuple[int, bool]:
-    """Return how many classes a model answers one image with, and whether for each pixel; say so if it cannot."""
+def probe(entry: Entry, images: Images, model: str, tile: tuple[int, int] | None = None) -> tuple[int, bool]:
+    """Return how many classes a model answers one image with, and whether for each pixel; say so if it cannot.
+
+    Args:
+        tile: height and width of what is answered at a time, where an image is too large for that.
+    """
     batch = next(iter(Stream(images, 1, Stored(), entry.preprocess)), None)
     if batch is None:
         raise ValueError(f"{images.name}: none of its images can be read; {next(iter(images.unreadable.values()))}")
+    if tile:
+        batch = batch._replace(inputs=batch.inputs[..., : tile[0], : tile[1]])
     batch = batch.to(model_device(entry.model))
     try:
         shape = answer(adapt(entry.model, Source(), lean=False), batch).shape  # torch's own words for what fails

@@ -31,6 +31,7 @@ def describe_settings(job: "Job", entry: Entry, stream: Stream, adapted: Adapted
         "epochs": job.epochs,
         "episodic": job.episodic,
         "steps": job.steps,
+        "answers": adapted.answers,
         "lr": job.lr,
         "precision": adapted.precision,
         "device": model_device(entry.model).type,

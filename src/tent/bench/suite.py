@@ -66,10 +66,15 @@ class Suite:
     only_means: bool = False  # whether its columns are shown by their means alone, since they are many
 
     def with_batch(self, size: int) -> "Suite":
-        """Return the same table at another batch size."""
+        """Return the same table at another batch size; rows of single images stay, since that is what they are of."""
+        if all(cell.case.batch_size == 1 for cell in self.cells((0,), None)):
+            raise ValueError(f"{self.name} is of single images alone; leave out --batch {size}")
 
         def resize(cells: list[Cell]) -> list[Cell]:
-            return [replace(cell, case=replace(cell.case, batch_size=size)) for cell in cells]
+            return [
+                cell if cell.case.batch_size == 1 else replace(cell, case=replace(cell.case, batch_size=size))
+                for cell in cells
+            ]
 
         return self._with_cells(resize)
 

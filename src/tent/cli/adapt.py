@@ -51,7 +51,9 @@ def adapt(
     data: Annotated[str, typer.Argument(help=DATA)],
     order: Annotated[str | None, _option(0, ORDER)] = None,
     seed: Annotated[int, _option(0, "Seed to shuffle by.", min=0)] = 0,
-    batch: Annotated[int | None, _option(0, "Images a batch: 128, or 1 with --episodic.", min=1)] = None,
+    batch: Annotated[
+        int | None, _option(0, "Images a batch: 128; 1 with --episodic, or for segmentation.", min=1)
+    ] = None,
     tile: Annotated[str | None, _option(0, "Segmentation in tiles of HEIGHTxWIDTH, which fit in memory.")] = None,
     limit: Annotated[int | None, _option(0, "Only the first so many images.", min=1)] = None,
     classes: Annotated[str | None, _option(0, CLASSES)] = None,

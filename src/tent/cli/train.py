@@ -17,13 +17,14 @@ from tent.train.recipe import SCHEDULES, best_precision, may_flip
 
 TASKS = ("classification", "segmentation")
 CROP, SCALES = "192x288", "0.5,1.25"  # of segmentation: about what one core learns from in an hour
+SEGMENTING = {"epochs": 40, "batch": 8, "lr": 0.05, "crop": 0}  # an image is many samples, and --size crops it
 TUNING = {"epochs": 10, "batch": 32, "lr": 0.01, "crop": 16}  # of a library's network: it has learnt, on large images
 CARD = "Train nothing: add to the card of the training in this folder its errors on the held-out corruptions, under BN."
 
 
 def show_defaults(name: str) -> str:
-    """Return a choice's default for our networks, and that for a library's."""
-    return f"{getattr(Recipe, name)}; {TUNING[name]} for a library's network"
+    """Return a choice's default for our networks, and those for segmentation and for a library's."""
+    return f"{getattr(Recipe, name)}; {SEGMENTING[name]} for segmentation; {TUNING[name]} for a library's network"
 
 
 def command(
@@ -92,7 +93,7 @@ def command(
     crop: Annotated[
         int | None,
         typer.Option(
-            help="Pixels of padding around a random crop; 0 for none.",
+            help="Pixels of padding around a random crop; 0 for none. Segmentation crops by --size instead.",
             show_default=show_defaults("crop"),
         ),
     ] = None,
@@ -119,9 +120,9 @@ def command(
         raise ValueError("name a network and a set, as in: tent train --model r26 --source cifar10 --out FOLDER")
     model = model if width == 1 else name_width(model, width)
     place, objective, pixels = choose_device(device), make_objective(method), model in SEGMENTERS
-    check_task(task, model, method)
+    check_task(task, model, method, crop)
     tuned = is_library_network(model)
-    given = {"epochs": epochs, "batch": batch, "lr": lr, "crop": 0 if pixels else crop}
+    given = {"epochs": epochs, "batch": batch, "lr": lr, "crop": crop}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     recipe = Recipe(
         model=choose_network(method, model),
@@ -137,7 +138,7 @@ def command(
         size=parse_size("--size", size or (CROP if pixels else None)) or (own_side(model) if tuned else None),
         scales=parse_scales(scales or (SCALES if pixels else None)),
         target=target,
-        **{**(TUNING if tuned else {}), **chosen},
+        **{**(TUNING if tuned else SEGMENTING if pixels else {}), **chosen},
     )
     if tuned and start is not None and out is None:  # its folder's name would not tell this start from the usual one
         raise ValueError(f"--start {start}: name a folder for a network with another start, with --out FOLDER")
@@ -153,8 +154,8 @@ def command(
     print(f"{folder}: {errors}, {card['seconds']:.0f} s of training")
 
 
-def check_task(task: str, model: str, method: str) -> None:
-    """Refuse a task that the network is not for, and a baseline that is not for segmentation."""
+def check_task(task: str, model: str, method: str, crop: int | None) -> None:
+    """Refuse a task that the network is not for, and a baseline or a crop that is not for segmentation."""
     own = TASKS[model in SEGMENTERS]
     if task and task not in TASKS:
         raise ValueError(f"--task {task!r}: choose from {', '.join(TASKS)}")
@@ -163,6 +164,8 @@ def check_task(task: str, model: str, method: str) -> None:
         raise ValueError(f"{model} is a network for {own}, not for {task}; choose from {', '.join(fitting)}")
     if own == "segmentation" and method != "source":
         raise ValueError(f"--method {method}: segmentation is trained by source alone")
+    if own == "segmentation" and crop:  # a card's command says 0
+        raise ValueError(f"--crop {crop}: segmentation crops by --size HEIGHTxWIDTH; leave out --crop")
     if is_library_network(model) and method != "source":
         raise ValueError(f"--method {method}: a library's network is trained by source alone; {method} takes r26")
 

@@ -18,6 +18,9 @@ WEIGHTS, CARD, CHECKPOINT = "model.safetensors", "card.json", "checkpoint.pt"  #
 TRAINED = "trained:"  # how the zoo calls them
 METHODS = ("rg", "uda-ss", "ttt")
 SIDES = {"mnist": 28, "mnist-m": 32, "svhn": 32, "usps": 16}  # of digits, which do not fit each other as stored
+RECIPES = {  # of source models of the tables that were not trained by the defaults
+    "hrnet-w18-small-v1-carla-7": "--size 176x288 --scales 0.5,1.25 --epochs 7 --batch 8 --lr 0.05 ",
+}
 OPEN = "tent train --method METHOD --out FOLDER"  # where a name does not tell
 
 
@@ -124,7 +127,7 @@ def _explain_absence(where: str, folder: Path) -> str:
 def train_command(name: str) -> str:
     """Return how to train `METHOD-SOURCE-TARGET`, as in `rg-svhn-mnist`, `ttt-SOURCE`, or `NETWORK-SOURCE`."""
     if own := split_own(name):
-        return f"tent train --model {own[0]} --source {own[1]} --out {training_folder(name)}"
+        return f"tent train --model {own[0]} --source {own[1]} {RECIPES.get(name, '')}--out {training_folder(name)}"
     if own := split_tuned(name):
         return f"tent train --model {own[0]} --source {own[1]}"
     method = next((each for each in METHODS if name.startswith(f"{each}-")), "")

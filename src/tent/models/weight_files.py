@@ -3,6 +3,7 @@
 import os
 import pickle
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -58,5 +59,21 @@ def load_weights(model: nn.Module, name: str, path: str | os.PathLike[str]) -> N
     for each, tensor in state.items():
         if tensor.shape != own[each].shape:
             shapes = f"{tuple(tensor.shape)} there, {tuple(own[each].shape)} in the model"
-            raise ValueError(f"{path}: not the weights of {name}: {each} is {shapes}")
+            raise ValueError(f"{path}: not the weights of {name}: {each} is {shapes}{_explain_classes(state, own)}")
     model.load_state_dict(state)
+
+
+def _explain_classes(state: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> str:
+    """Return a remedy if weights differ from a model's in the rows of one layer alone: they are of other classes."""
+    pairs = {name: (tensor, own[name]) for name, tensor in state.items() if tensor.shape != own[name].shape}
+    layers = {name.rpartition(".")[0] for name in pairs}
+    counts = {(there.shape[:1], here.shape[:1]) for there, here in pairs.values()}
+    if len(layers) > 1 or len(counts) > 1 or any(there.shape[1:] != here.shape[1:] for there, here in pairs.values()):
+        return ""
+    there, here = next(iter(pairs.values()))
+    if not there.dim() or not here.dim():
+        return ""
+    return (
+        f"; they seem to be of {len(there)} classes and not of {len(here)}: name a model of {len(there)} classes, or"
+        " the folder that `tent train` left them in, as trained:FOLDER"
+    )

@@ -38,7 +38,7 @@ def load(name: str, weights: str | os.PathLike[str] | None = None, pretrained: b
     elif name in PUBLIC:
         entry = load_public(name, pretrained and weights is None)
     elif name in SEGMENTERS:
-        entry = load_segmenter(name)
+        entry = load_segmenter(name, pretrained and weights is None)
     elif split_own(name):
         entry = load_own(name)
     elif kind == "trained" and rest:
@@ -72,7 +72,16 @@ def load_shipped(name: str) -> Entry:
     return build_from_card(name, WEIGHTS / f"{name}.json", WEIGHTS / f"{name}.safetensors", "shipped")
 
 
-def load_segmenter(name: str) -> Entry:
-    """Return a network of Cityscapes' 19 classes at random weights: published ones are brought as a file."""
+def load_segmenter(name: str, pretrained: bool = False) -> Entry:
+    """Return a network of Cityscapes' 19 classes at random weights: published ones are brought as a file.
+
+    Args:
+        pretrained: whether weights of its own are wanted, which it has not.
+    """
+    if pretrained:
+        raise ValueError(
+            f"{name} has no weights of its own; give a file of them, with --weights FILE, or name a training that"
+            " `tent train` has left, as trained:FOLDER"
+        )
     words, known = describe_weights(name, pretrained=False), get_set("cityscapes")
     return Entry(name, SEGMENTERS[name](known.classes), IMAGENET, known.classes, known.class_names, words)

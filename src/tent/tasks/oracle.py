@@ -11,8 +11,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tent import norm
+from tent.data.segments.class_map import IGNORE
 from tent.method import ForwardPass, Method, State
 from tent.select import norm_affine
+from tent.tasks.segmentation import resize_logits
 
 _labels: ContextVar[Tensor | None] = ContextVar("labels", default=None)
 
@@ -25,11 +27,16 @@ class Oracle(Method):
     needs = frozenset({"labels"})
 
     def loss(self, seen: ForwardPass, state: State) -> Tensor | None:
-        """Return the mean cross-entropy to the labels that are revealed."""
+        """Return the mean cross-entropy to the labels that are revealed; of maps, over the pixels that are counted."""
         labels = _labels.get()
         if labels is None:
             raise ValueError("an oracle learns from labels, and none were revealed; it is for `tent bench` alone")
-        return F.cross_entropy(seen.logits, labels.to(seen.logits.device))
+        labels = labels.to(seen.logits.device)
+        if labels.dim() != 3:
+            return F.cross_entropy(seen.logits, labels)
+        if bool((labels == IGNORE).all()):
+            return None  # a mean over no pixel is not a number
+        return F.cross_entropy(resize_logits(seen.logits, labels.shape[1:]), labels, ignore_index=IGNORE)
 
 
 @contextmanager

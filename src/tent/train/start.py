@@ -12,7 +12,7 @@ from tent.data import Images
 from tent.engine.source_model import fingerprint
 from tent.models import RotationResNet, find_network, is_library_network, zoo
 from tent.models.architectures.new_classifier import load_library_network
-from tent.models.weight_files import read_weights
+from tent.models.weight_files import load_weights, read_weights
 from tent.select import last_layer
 from tent.train.recipe import Recipe
 from tent.train.run_folder import find_card
@@ -71,16 +71,19 @@ def build_network(recipe: Recipe, data: Images, start: Start | None) -> nn.Modul
     with torch.random.fork_rng():
         torch.manual_seed(recipe.seed)
         model = find_network(recipe.model)(classes=data.classes)
-    if start is not None:
+    what, library = f"{recipe.model} for {data.classes} classes", is_library_network(recipe.model)
+    if start and start.path and not library and not isinstance(model, RotationResNet):
+        load_weights(model, what, start.path)
+    elif start is not None:
         try:
-            _load(start.read(), model, renewed=is_library_network(recipe.model))
+            _load(start.read(), model, renewed=library)
         except RuntimeError as error:
-            what = f"{recipe.model} for {data.classes} classes"
             raise ValueError(f"{start.path or start.name}: not weights of {what} ({error})") from error
     return model
 
 
 def _load(state: dict[str, Tensor], model: nn.Module, renewed: bool) -> None:
+    """Load weights of a network with another last layer, or without a branch that the model has."""
     if renewed:
         model.load_state_dict({**state, **_new_layer(state, model)})
         return

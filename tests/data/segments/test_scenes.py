@@ -258,7 +258,9 @@ def test_classes_take_the_models_order_by_name(tmp_path: Path) -> None:
     images.match((*reversed(SHARED_CLASSES), "sky"))
     assert (classes_of(images), images.classes) == ([0, 6], 8)
     images = load("gta5-7", "train", tmp_path)  # type: ignore[assignment]
-    with pytest.raises(ValueError, match=r"gta5-7 train .*: its class 'sidewalk' is none of the model's 1: road"):
+    with pytest.raises(
+        ValueError, match=r"gta5-7 train .*: its class 'sidewalk' is none of the model's 1: road; .*--classes FILE"
+    ):
         images.match(("road",))
 
 

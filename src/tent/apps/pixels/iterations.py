@@ -25,7 +25,7 @@ def draw_iterations(run: "PixelRun", path: Path, images: int) -> None:
     """Draw the first images of a run's stream, a row each."""
     rows: list[list[Pixels]] = []
     for number, batch in enumerate(run.stream):
-        rows += [_draw_row(run, _one(batch, i)) for i in range(len(batch.inputs))][: images - len(rows)]
+        rows += [_draw_row(run, _one(batch, i)) for i in range(min(len(batch.inputs), images - len(rows)))]
         if len(rows) >= images or number >= images:
             break
     images_too, labels_too = ([] if run.job.maps_only else ["image"]), (["label"] if run.labelled else [])

@@ -128,8 +128,8 @@ def _load_images(name: str, split: str, corruption: str | None, severity: int | 
 def _check_answerable(entry: Entry, images: Images, data: Data) -> None:
     if not images.labelled:
         raise ValueError(f"{images.name}: its labels are not known, and a benchmark needs them")
-    if ":" in data.name or entry.classes is None or images.classes is None:
-        return  # only a set that is known by name has all of its classes for certain
+    if (":" in data.name and not isinstance(images, LabelMapImages)) or None in (entry.classes, images.classes):
+        return  # only a set that is known by name, or has a class map, has all of its classes for certain
     if entry.classes != images.classes:
         raise ValueError(
             f"{images.name} has {images.classes} classes, but {entry.name} answers with {entry.classes};"

@@ -57,7 +57,8 @@ class ClassMap:
         """Return the map with classes in a model's own order, by their names."""
         if strange := [name for name in self.names if name not in names]:
             raise ValueError(
-                f"{where}: its class {strange[0]!r} is none of the model's {len(names)}: {', '.join(names)}"
+                f"{where}: its class {strange[0]!r} is none of the model's {len(names)}: {', '.join(names)}; give"
+                " --classes FILE (what the model's outputs are called, one name a line), or --unlabelled"
             )
         return ClassMap(
             tuple(names), {id_: names.index(self.names[c]) for id_, c in self.classes.items()}, self.ignored

@@ -32,16 +32,21 @@ class TiledImages(LabelMapImages):
         self, images: FolderImages, order: Sequence[int], tile: tuple[int, int], preprocess: Preprocess
     ) -> None:
         self.whole, self.tile = images, tile
-        self.extents = {place: preprocess.extent(_extent(images, place)) for place in order}
+        found = {place: _find_extent(images, place) for place in order}
+        self.extents = {place: preprocess.extent(extent) for place, extent in found.items() if extent}
         self.boxes: list[Box] = [
             (place, top, left, new_top, new_left)
             for place in order
-            for top, new_top in _starts(self.extents[place][0], tile[0])
-            for left, new_left in _starts(self.extents[place][1], tile[1])
+            # what cannot be read has one tile, which is left out
+            for top, new_top in _starts(self.extents.get(place, (1, 1))[0], tile[0])
+            for left, new_left in _starts(self.extents.get(place, (1, 1))[1], tile[1])
         ]
         class_map = images.class_map if isinstance(images, LabelMapImages) else None
         super().__init__(f"{images.name} in tiles of {tile[0]}x{tile[1]}", images.folder, [], class_map)
         self.classes, self.class_names = images.classes, images.class_names
+        for i, (place, *_) in enumerate(self.boxes):
+            if place in images.unreadable:
+                self.unreadable[i] = images.unreadable[place]
 
     def __len__(self) -> int:
         return len(self.boxes)
@@ -113,11 +118,16 @@ def _starts(whole: int, part: int) -> list[tuple[int, int]]:
     return [(max(min(start, whole - part), 0), start) for start in range(0, whole, part)]
 
 
-def _extent(images: FolderImages, place: int) -> tuple[int, int]:
-    path = images.folder / images.files[place]
+def _find_extent(images: FolderImages, place: int) -> tuple[int, int] | None:
+    """Return an image's height and width; None, and a note, of a file that cannot be read where such are left out."""
+    image_module, path = pillow_image(), images.folder / images.files[place]
     try:
-        with pillow_image().open(path) as image:
+        with image_module.open(path) as image:
             width, height = image.size
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{path}: not a whole image ({error}); replace or remove it") from error
+    except (OSError, ValueError, SyntaxError, image_module.DecompressionBombError) as error:
+        words = f"{path}: not a whole image ({error}); replace or remove it"
+        if not images.skips:
+            raise ValueError(words) from error
+        images.unreadable.setdefault(place, words)
+        return None
     return (round(height * images.rows) if isinstance(images, LabelMapImages) else height), width
