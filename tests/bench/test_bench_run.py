@@ -17,6 +17,7 @@ from tent.bench.execute.run_case import run_case
 from tent.data import Stream
 from tent.data.order import Shuffled
 from tent.data.preprocess import Preprocess
+from tent.data.sets.catalog import find_set
 from tent.models import zoo
 from tent.models.entry import Entry
 
@@ -208,6 +209,25 @@ def test_label_maps_of_ones_own_must_be_of_the_models_classes(
     monkeypatch.setattr(zoo, "load", lambda *given: entry)
     folders = f"{tmp_path / 'images'},{tmp_path / 'labels'},{tmp_path / 'classes.json'}"
     case = Case(f"segmenter of {tmp_path}", Data(f"pairs:{folders}"), "source", task="segmentation")
+    with pytest.raises(ValueError, match=message) if message else nullcontext():
+        pin_case(case)
+
+
+@pytest.mark.parametrize(
+    ("swap", "message"), [(True, "its class 0 is 'airplane', but swapped's is 'truck'"), (False, "")]
+)
+def test_the_same_classes_in_another_order_are_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, swap: bool, message: str
+) -> None:
+    (folder / "data" / "cifar10").mkdir(parents=True)
+    np.save(folder / "data" / "cifar10" / "test_images.npy", np.zeros((10, 8, 8, 3), dtype=np.uint8))
+    np.save(folder / "data" / "cifar10" / "test_labels.npy", np.arange(10))
+    names = list(find_set("cifar10").class_names)  # type: ignore[union-attr, arg-type]
+    names = names[::-1] if swap else [name.upper() for name in names]
+    entry = Entry("swapped", torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(192, 10)), Preprocess(), 10, names)
+    monkeypatch.setattr(zoo, "load", lambda *given: entry)
+    monkeypatch.setenv("TENT_DATA", str(folder / "data"))
+    case = Case(f"swapped in {folder}", Data("cifar10"), "source")
     with pytest.raises(ValueError, match=message) if message else nullcontext():
         pin_case(case)
 

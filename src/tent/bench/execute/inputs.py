@@ -16,6 +16,7 @@ from tent.data import order
 from tent.data.data_folder import data_folder
 from tent.data.load import load
 from tent.data.segments.label_maps import LabelMapImages
+from tent.data.sets.class_names import same_names
 from tent.data.sets.images import Each, Images, Pixels
 from tent.data.stream import Stream
 from tent.engine.source_model import fingerprint
@@ -136,7 +137,10 @@ def _check_answerable(entry: Entry, images: Images, data: Data) -> None:
             " name a model that was made for it with --model, and its --weights"
         )
     own, theirs = entry.class_names, images.class_names
-    if isinstance(images, LabelMapImages) and own and theirs and tuple(own) != tuple(theirs):
+    if not own or not theirs or same_names(own, theirs):
+        return
+    # other words may mean the same classes (cat, tabby cat), the same words in another order never do
+    if isinstance(images, LabelMapImages) or same_names(sorted(own), sorted(theirs)):
         place, (name, other) = next(
             (i, pair) for i, pair in enumerate(zip(own, theirs, strict=True)) if len({*pair}) > 1
         )
