@@ -84,6 +84,35 @@ def test_the_gradient_of_a_linear_map_is_the_exact_one() -> None:
     torch.testing.assert_close(a.grad, expected)
 
 
+@pytest.mark.parametrize("times", [1.0, 1e-4, 1e-8])
+def test_the_default_solver_finds_the_gradient_of_a_linear_map_however_small_the_loss_is(times: float) -> None:
+    draw = torch.Generator().manual_seed(0)
+    a = torch.randn(64, 64, generator=draw)
+    a = (a + a.T) / 2
+    a = 0.9 * a / torch.linalg.eigvalsh(a).abs().max()
+    b = torch.randn(4, 64, generator=draw).requires_grad_()
+    way = torch.randn(4, 64, generator=draw)
+    way[-1] = 0  # an image without a gradient
+    (times * way * equilibrium(lambda z: z @ a + b, torch.zeros(4, 64), Solver(), Solver())).sum().backward()
+    expected = way @ torch.linalg.inv(torch.eye(64) - a).T
+    assert b.grad is not None
+    torch.testing.assert_close(b.grad / times, expected, rtol=0, atol=5e-3)
+
+
+@pytest.mark.parametrize("times", [1.0, 1e-4])
+def test_the_default_solvers_gradient_is_that_of_finite_differences(times: float) -> None:
+    model, exact, x, step = tiny(Solver()), tiny(), images(), 1e-6
+    name = "cell.fuse.0.bridges.1.1.weight"
+    slope = torch.autograd.grad(times * entropy(model(x)), norms(model)[name])[0] / times
+    weight, values = norms(exact)[name], []
+    way = slope / slope.norm()
+    with torch.no_grad():
+        for moved in (step, -2 * step):
+            weight += moved * way
+            values.append(entropy(exact(x)))
+    torch.testing.assert_close(slope.norm(), (values[0] - values[1]) / (2 * step), rtol=1e-2, atol=0)
+
+
 @pytest.mark.parametrize("lean", [True, False])
 def test_tent_moves_it_as_it_would_a_plain_copy_and_leaves_the_source_alone(lean: bool) -> None:
     model, x = tiny(), images()

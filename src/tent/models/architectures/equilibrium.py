@@ -11,6 +11,9 @@ from torch import Tensor
 from tent.models.libraries import import_library
 
 Function = Callable[[Tensor], Tensor]
+# What torchdeq's Anderson adds to squared residuals, 1e-4, is nothing beside those of a vector this long; beside the
+# gradient of a mean entropy, whose length is some 2e-4 an image, it would be everything.
+BACKWARD_LENGTH = 100.0
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,8 @@ def equilibrium(function: Function, start: Tensor, forward: Solver, backward: So
 
     The function is run once more at the equilibrium, and the gradient that reaches it there is replaced by the
     solution y of y = yJ + gradient. The backward search goes through the graph of that one run, so it sees the very
-    tensors that the run was given, whatever was put in the place of a model's own parameters.
+    tensors that the run was given, whatever was put in the place of a model's own parameters. What it solves is linear
+    in the gradient, so each image's is made as long as suits the solver, and its answer as short again.
     """
     found = forward.solve(function, start)
     if not torch.is_grad_enabled():
@@ -55,10 +59,14 @@ def equilibrium(function: Function, start: Tensor, forward: Solver, backward: So
     value = function(point)
 
     def solve_backward(gradient: Tensor) -> Tensor:
-        def step(y: Tensor) -> Tensor:
-            return torch.autograd.grad(value, point, y, retain_graph=True)[0] + gradient
+        length = torch.linalg.vector_norm(gradient, dim=1, keepdim=True)
+        times = torch.where(length > 0, length / BACKWARD_LENGTH, 1.0)
+        scaled = gradient / times
 
-        return backward.solve(step, torch.zeros_like(gradient))
+        def step(y: Tensor) -> Tensor:
+            return torch.autograd.grad(value, point, y, retain_graph=True)[0] + scaled
+
+        return backward.solve(step, torch.zeros_like(scaled)) * times
 
     answer = value.view_as(value)  # a tensor of its own: a hook on `value` would be called by the search inside it
     answer.register_hook(solve_backward)  # type: ignore[no-untyped-call]
