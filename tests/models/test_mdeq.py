@@ -2,6 +2,7 @@
 
 import copy
 import sys
+import warnings
 from collections.abc import Iterable
 
 import pytest
@@ -111,6 +112,25 @@ def test_the_default_solvers_gradient_is_that_of_finite_differences(times: float
             weight += moved * way
             values.append(entropy(exact(x)))
     torch.testing.assert_close(slope.norm(), (values[0] - values[1]) / (2 * step), rtol=1e-2, atol=0)
+
+
+def test_a_search_that_ends_above_the_tolerance_is_said_once_and_its_residual_is_kept() -> None:
+    model, x = tiny(Solver("anderson", 1e-9, 4)), images()
+    assert model.last_residual is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.train()(x)  # training is not stopped to be told so
+        model.eval()(x[:0])
+    with pytest.warns(UserWarning, match=r"a residual of .* after 4 steps, above the tolerance of 1e-09; .*more steps"):
+        model(x)
+    assert model.last_residual is not None and model.last_residual > 1e-9
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model(x)
+        fine = tiny(Solver("anderson", 1e-3, 40))
+        fine(x)
+    assert fine.last_residual is not None and fine.last_residual < 1e-3
+    assert tent.adapt(fine).last_residual == fine.last_residual
 
 
 @pytest.mark.parametrize("lean", [True, False])

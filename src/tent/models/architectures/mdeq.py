@@ -1,5 +1,6 @@
 """MDEQ, the multiscale deep equilibrium network of Bai, Koltun and Kolter (NeurIPS 2020), for small images."""
 
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
@@ -36,6 +37,7 @@ class MDEQ(nn.Module):
     """A stem, an equilibrium at several resolutions, a head that brings them together, one linear layer.
 
     Its gradient is there in train and in eval mode; dropout is drawn once a pass, and in train mode alone.
+    `last_residual` is the largest residual of an image that the last search ended with, None before the first.
 
     Args:
         channels: of each resolution, each half as large as the one before.
@@ -72,6 +74,8 @@ class MDEQ(nn.Module):
         self.last = nn.Sequential(*_conv_norm_relu(nn.Conv2d(wide[-1], last, 1)))
         self.fc = nn.Linear(last, classes)
         self.channels = tuple(channels)
+        self.last_residual: float | None = None
+        self.warned = False
 
     def features(self, x: Tensor) -> Tensor:
         """What the linear layer sees of a batch."""  # (n, last)
@@ -88,13 +92,29 @@ class MDEQ(nn.Module):
     def equilibrium(self, x: Tensor) -> Maps:
         """Return the equilibrium of a batch, a map a resolution."""
         step = Step(self, x)
-        return step.split(equilibrium(step, step.start, self.forward_solver, self.backward_solver))
+        solvers = self.forward_solver, self.backward_solver
+        return step.split(equilibrium(step, step.start, *solvers, self.keep_residual))
+
+    def keep_residual(self, seen: Tensor) -> None:
+        """Keep the largest residual of a search, and warn of the first in eval mode that ends above the tolerance."""
+        if not len(seen):
+            return
+        self.last_residual, solver = float(seen.max()), self.forward_solver
+        if self.training or self.warned or self.last_residual <= solver.tolerance:
+            return
+        self.warned = True
+        warnings.warn(
+            f"the equilibrium of an image was not found: a residual of {self.last_residual:.1e} after {solver.steps} "
+            f"steps, above the tolerance of {solver.tolerance:.0e}; answers and gradients are those of a state nearby. "
+            "Give the model's forward_solver more steps, or train it further; last_residual tells of later batches",
+            stacklevel=2,
+        )
 
     def residual(self, x: Tensor) -> Tensor:
         """Return how far from an equilibrium the state of each image is that its answer comes from."""  # (n,)
         with torch.no_grad():
             step = Step(self, x)
-            return residual(step, self.forward_solver.solve(step, step.start))
+            return residual(step, self.forward_solver.solve(step, step.start)[0])
 
 
 class Step:
