@@ -133,6 +133,19 @@ def test_a_search_that_ends_above_the_tolerance_is_said_once_and_its_residual_is
     assert tent.adapt(fine).last_residual == fine.last_residual
 
 
+def test_under_autocast_the_tolerance_is_reached_and_the_gradient_stays() -> None:
+    model, x = tiny(Solver("anderson", 1e-5, 40)).float(), images().float()
+    params = list(norms(model).values())
+    expected = torch.autograd.grad(entropy(model(x)), params)
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = entropy(model(x).float())
+        assert model.residual(x).max() < 1e-5
+    assert model.last_residual is not None and model.last_residual < 1e-5
+    found = torch.autograd.grad(loss, params)
+    far = torch.cat([(a - b).flatten() for a, b in zip(found, expected, strict=True)]).norm()
+    assert far < 0.1 * torch.cat([own.flatten() for own in expected]).norm()
+
+
 @pytest.mark.parametrize("lean", [True, False])
 def test_tent_moves_it_as_it_would_a_plain_copy_and_leaves_the_source_alone(lean: bool) -> None:
     model, x = tiny(), images()

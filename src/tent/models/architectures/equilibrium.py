@@ -39,7 +39,8 @@ class Solver:
         if not len(start):  # (n, values), (n,)
             return start, start.new_zeros(0)
         find: Any = import_library("torchdeq.solver", "mdeq").get_solver(self.name)
-        with torch.no_grad():
+        # under autocast torchdeq's own products would be coarser than the tolerance
+        with torch.no_grad(), torch.autocast(start.device.type, enabled=False):
             found, _, seen = find(function, start, max_iter=self.steps, tol=self.tolerance, stop_mode="rel")
         return found, seen["rel_lowest"]
 

@@ -118,7 +118,7 @@ class MDEQ(nn.Module):
 
 
 class Step:
-    """An MDEQ's cell as a function of one vector an image, on one batch."""
+    """An MDEQ's cell as a function of one vector an image, on one batch; in float32 under autocast too."""
 
     def __init__(self, model: MDEQ, x: Tensor) -> None:
         height, width = x.shape[2:]
@@ -128,10 +128,11 @@ class Step:
                 f"images of {height}x{width} do not halve {len(model.channels) - 1} times; "
                 f"resize them to multiples of {times}"
             )
-        self.cell, self.injected = model.cell, model.inject(model.stem(x))
+        self.cell = model.cell
         self.shapes = [(own, height >> level, width >> level) for level, own in enumerate(model.channels)]
         self.sizes = [own * h * w for own, h, w in self.shapes]
         self.start = x.new_zeros(len(x), sum(self.sizes), dtype=torch.promote_types(x.dtype, torch.float32))
+        self.injected = model.inject(model.stem(x)).to(self.start.dtype)
         blocks = (block for block in model.cell.blocks if isinstance(block, Block))
         self.masks = [block.mask(z) for block, z in zip(blocks, self.split(self.start), strict=True)]
 
@@ -142,7 +143,9 @@ class Step:
 
     def __call__(self, z: Tensor) -> Tensor:
         """Return the next state."""
-        maps = self.cell(self.split(z), self.injected, self.masks)
+        # the steps of bfloat16 are coarser than the tolerance, so no search would reach it
+        with torch.autocast(z.device.type, enabled=False):
+            maps = self.cell(self.split(z), self.injected, self.masks)
         return torch.cat([own.flatten(1) for own in maps], 1).to(z.dtype)
 
 
