@@ -123,13 +123,15 @@ def test_a_search_that_ends_above_the_tolerance_is_said_once_and_its_residual_is
         model.eval()(x[:0])
     with pytest.warns(UserWarning, match=r"a residual of .* after 4 steps, above the tolerance of 1e-09; .*more steps"):
         model(x)
-    assert model.last_residual is not None and model.last_residual > 1e-9
+    assert model.last_residual is not None
+    assert model.last_residual > 1e-9
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model(x)
         fine = tiny(Solver("anderson", 1e-3, 40))
         fine(x)
-    assert fine.last_residual is not None and fine.last_residual < 1e-3
+    assert fine.last_residual is not None
+    assert fine.last_residual < 1e-3
     assert tent.adapt(fine).last_residual == fine.last_residual
 
 
@@ -140,7 +142,8 @@ def test_under_autocast_the_tolerance_is_reached_and_the_gradient_stays() -> Non
     with torch.autocast("cpu", torch.bfloat16):
         loss = entropy(model(x).float())
         assert model.residual(x).max() < 1e-5
-    assert model.last_residual is not None and model.last_residual < 1e-5
+    assert model.last_residual is not None
+    assert model.last_residual < 1e-5
     found = torch.autograd.grad(loss, params)
     far = torch.cat([(a - b).flatten() for a, b in zip(found, expected, strict=True)]).norm()
     assert far < 0.1 * torch.cat([own.flatten() for own in expected]).norm()
