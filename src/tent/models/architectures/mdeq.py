@@ -60,7 +60,8 @@ class MDEQ(nn.Module):
         super().__init__()
         if bad := [own for own in channels if own < GROUPS or own % GROUPS]:
             raise ValueError(
-                f"channels {bad[0]}: an MDEQ's resolutions have multiples of {GROUPS}; choose another width"
+                f"channels {bad[0]}: an MDEQ's resolutions have multiples of {GROUPS}; "
+                "choose a width that is a multiple of 0.25"
             )
         first, wide = channels[0], [HEAD_EXPANSION * own for own in head]
         self.forward_solver, self.backward_solver = forward_solver, backward_solver
@@ -126,7 +127,7 @@ class Step:
         if height % times or width % times:
             raise ValueError(
                 f"images of {height}x{width} do not halve {len(model.channels) - 1} times; "
-                f"resize them to multiples of {times}"
+                f"resize them to multiples of {times}, such as --size 32"
             )
         self.cell = model.cell
         self.shapes = [(own, height >> level, width >> level) for level, own in enumerate(model.channels)]
