@@ -1,8 +1,10 @@
 """Images a second from files to answers: the pipeline alone, the model alone, and both with and without reading ahead.
 
-Run: python benchmarks/pipeline.py [FOLDER] [--images 256] [--batch 64] [--repeats 2]
+Run: python benchmarks/pipeline.py [FOLDER] [--corruption TYPE] [--images 256] [--batch 64] [--repeats 2]
 
-FOLDER holds photographs; imagenet-val5k in the data folder unless given. All is interleaved, medians are printed.
+FOLDER holds photographs; imagenet-val5k in the data folder unless given. With --corruption they are cropped as those of
+ImageNet-C and corrupted at severity 5 while they are read, all of which is in `pipeline`. All is interleaved, medians
+are printed.
 `slower` is the slower half. Both halves want the same cores: where each of them alone fills them all, no loader gets
 past `bound`, which is 1 / (1/pipeline + 1/model).
 """
@@ -11,33 +13,51 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import torch
 
 import tent
-from tent.data import Stream, load
+from tent.data import Stream
+from tent.data.corrupted.corrupted_images import CorruptedImages
+from tent.data.corrupted.corruption import FRAME, QUALITY, Corruption
 from tent.data.data_folder import data_folder
+from tent.data.sets.folders import FolderImages, open_folder
 from tent.data.stream import Batch
 from tent.models import zoo
 
+SEVERITY = 5
 METHODS: tuple[tent.Method, ...] = (tent.Source(), tent.BN(), tent.Tent())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", default=str(data_folder() / "imagenet-val5k"))
+    parser.add_argument(
+        "--corruption", metavar="TYPE", help="corrupt while reading, at severity 5: gaussian_noise, say"
+    )
     parser.add_argument("--model", default="efficientnet-lite:0")
     parser.add_argument("--images", type=int, default=256)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=2)
     options = parser.parse_args()
     entry = zoo.load(options.model)
-    stream = Stream(load(f"folder:{options.folder}", labelled=False), options.batch, preprocess=entry.preprocess)
+    photographs = open_photographs(options.folder, options.corruption)
+    stream = Stream(photographs, options.batch, preprocess=entry.preprocess)
     stream = stream.first(min(options.images, stream.total))
     print(f"{entry.name} on {stream.protocol}; {torch.get_num_threads()} thread(s) of torch, {options.repeats} repeats")
     print(f"{'images a second':18}" + "".join(f"{name:>10}" for name in HEADS))
     for method in METHODS:
         print_row(type(method).__name__, measure(tent.adapt(entry.model, method), stream, options.repeats))
+
+
+def open_photographs(folder: str, corruption: str | None) -> FolderImages:
+    """Return a folder's images, clean or corrupted at severity 5 as they are read."""
+    clean = open_folder(Path(folder).expanduser(), labelled=False)
+    if corruption is None:
+        return clean
+    how = Corruption(corruption, SEVERITY, frame=FRAME, quality=QUALITY)
+    return CorruptedImages(f"{clean.name} {corruption} {SEVERITY}", clean, how)
 
 
 def measure(model: tent.Adapted, stream: Stream, repeats: int) -> dict[str, float]:

@@ -43,15 +43,15 @@ FROZEN = {
     "ablation": "1896f455bb6f4b7a",
     "claims": "6f478dbfcbd2b3ab",
     "generalise": "89917ea65ff5b014",
-    "imagenet-c": "eee047ef0e92a8c3",
-    "imagenet-c-by-type": "c46903c47eb4a59e",
-    "imagenet-c-choice": "63c06a14f16327fc",
+    "imagenet-c": "163d427c9a73b7b7",
+    "imagenet-c-by-type": "aef7100acd9645a7",
+    "imagenet-c-choice": "bb228647e9cd799c",
     "imagenet-val5k-c": "e7ec8af111f75728",
     "imagenet-val5k-c-by-type": "91bf767d6ca9a717",
     "imagenet-val5k-c-choice": "65944d3ee22fc596",
-    "visda-c": "ee6558848e31e87d",
+    "visda-c": "acec235689baf3eb",
     "pacs": "bef08f0d07b7c537",
-    "natural": "99d5275c5e744156",
+    "natural": "464d44c32559d429",
     "segmentation": "5522baad64798afc",
     "continual": "857819386012ef4b",
     "mixed": "cc3ab2c7bc73fb86",
@@ -100,7 +100,8 @@ def test_rows_that_were_added_left_the_keys_of_the_others_alone() -> None:
     scenes = [cell for cell in by_name("segmentation").cells((0, 1, 2), None) if cell.row != "BN, single images"]
     assert digest(scenes) == "974e7f5f9551deb3"
     for name, before in (("imagenet-c", "acfb1e98fc908d37"), ("imagenet-c-by-type", "7b6b3fcf2a296306")):
-        assert digest([cell for cell in by_name(name).cells((0, 1, 2), None) if cell.row != "PL"]) == before
+        photographs = by_name(name).with_model("timm:resnet50").cells((0, 1, 2), None)  # which they had at that time
+        assert digest([cell for cell in photographs if cell.row != "PL"]) == before
     single = [cell for cell in by_name("single").cells((0, 1, 2), None) if "group norm" not in cell.row]
     assert digest(single) == "c8f75dd3a3ee4842"
     # which had no model of its classes before

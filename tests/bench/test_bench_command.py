@@ -214,7 +214,7 @@ def test_visda_c_without_a_model_of_its_classes_says_how_one_is_trained(folder: 
     visda(folder / "data" / "visda-c" / "validation")
     ran = tent(folder, "bench", "visda-c")
     assert ran.returncode == 2
-    assert "make it with: tent train --model timm:resnet50 --source visda-c" in ran.stderr
+    assert "make it with: tent train --model timm:resnet50.tv_in1k --source visda-c" in ran.stderr
     assert len(ran.stderr.strip().splitlines()) == 1
 
 

@@ -287,11 +287,11 @@ def test_every_result_on_record_has_its_place_in_a_suite() -> None:
 @pytest.mark.parametrize(
     ("name", "model"),
     [
-        ("imagenet-c", "timm:resnet50"),
-        ("imagenet-c-by-type", "timm:resnet50"),
+        ("imagenet-c", "timm:resnet50.tv_in1k"),
+        ("imagenet-c-by-type", "timm:resnet50.tv_in1k"),
         ("imagenet-val5k-c", "efficientnet-lite:0"),
         ("imagenet-val5k-c-by-type", "efficientnet-lite:0"),
-        ("visda-c", "trained:timm-resnet50-visda-c"),
+        ("visda-c", "trained:timm-resnet50.tv_in1k-visda-c"),
     ],
 )
 def test_photographs_have_the_papers_settings(name: str, model: str) -> None:
@@ -370,7 +370,7 @@ def test_natural_is_source_bn_and_tent_on_each_set_with_its_own_model_and_settin
         *("adam", 128),
     )
     assert (large.model, large.data[0].name, large.optimizer, large.batch_size) == (
-        *("timm:resnet50", "imagenetv2"),
+        *("timm:resnet50.tv_in1k", "imagenetv2"),
         *("sgd", 64),
     )
     assert {case.method for (row, _), case in own.items() if row == "BN"} == {"bn"}

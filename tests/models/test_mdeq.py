@@ -2,6 +2,7 @@
 
 import copy
 import sys
+import warnings
 from collections.abc import Iterable
 
 import pytest
@@ -84,6 +85,70 @@ def test_the_gradient_of_a_linear_map_is_the_exact_one() -> None:
     torch.testing.assert_close(a.grad, expected)
 
 
+@pytest.mark.parametrize("times", [1.0, 1e-4, 1e-8])
+def test_the_default_solver_finds_the_gradient_of_a_linear_map_however_small_the_loss_is(times: float) -> None:
+    draw = torch.Generator().manual_seed(0)
+    a = torch.randn(64, 64, generator=draw)
+    a = (a + a.T) / 2
+    a = 0.9 * a / torch.linalg.eigvalsh(a).abs().max()
+    b = torch.randn(4, 64, generator=draw).requires_grad_()
+    way = torch.randn(4, 64, generator=draw)
+    way[-1] = 0  # an image without a gradient
+    (times * way * equilibrium(lambda z: z @ a + b, torch.zeros(4, 64), Solver(), Solver())).sum().backward()
+    expected = way @ torch.linalg.inv(torch.eye(64) - a).T
+    assert b.grad is not None
+    torch.testing.assert_close(b.grad / times, expected, rtol=0, atol=5e-3)
+
+
+@pytest.mark.parametrize("times", [1.0, 1e-4])
+def test_the_default_solvers_gradient_is_that_of_finite_differences(times: float) -> None:
+    model, exact, x, step = tiny(Solver()), tiny(), images(), 1e-6
+    name = "cell.fuse.0.bridges.1.1.weight"
+    slope = torch.autograd.grad(times * entropy(model(x)), norms(model)[name])[0] / times
+    weight, values = norms(exact)[name], []
+    way = slope / slope.norm()
+    with torch.no_grad():
+        for moved in (step, -2 * step):
+            weight += moved * way
+            values.append(entropy(exact(x)))
+    torch.testing.assert_close(slope.norm(), (values[0] - values[1]) / (2 * step), rtol=1e-2, atol=0)
+
+
+def test_a_search_that_ends_above_the_tolerance_is_said_once_and_its_residual_is_kept() -> None:
+    model, x = tiny(Solver("anderson", 1e-9, 4)), images()
+    assert model.last_residual is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.train()(x)  # training is not stopped to be told so
+        model.eval()(x[:0])
+    with pytest.warns(UserWarning, match=r"a residual of .* after 4 steps, above the tolerance of 1e-09; .*more steps"):
+        model(x)
+    assert model.last_residual is not None
+    assert model.last_residual > 1e-9
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model(x)
+        fine = tiny(Solver("anderson", 1e-3, 40))
+        fine(x)
+    assert fine.last_residual is not None
+    assert fine.last_residual < 1e-3
+    assert tent.adapt(fine).last_residual == fine.last_residual
+
+
+def test_under_autocast_the_tolerance_is_reached_and_the_gradient_stays() -> None:
+    model, x = tiny(Solver("anderson", 1e-5, 40)).float(), images().float()
+    params = list(norms(model).values())
+    expected = torch.autograd.grad(entropy(model(x)), params)
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = entropy(model(x).float())
+        assert model.residual(x).max() < 1e-5
+    assert model.last_residual is not None
+    assert model.last_residual < 1e-5
+    found = torch.autograd.grad(loss, params)
+    far = torch.cat([(a - b).flatten() for a, b in zip(found, expected, strict=True)]).norm()
+    assert far < 0.1 * torch.cat([own.flatten() for own in expected]).norm()
+
+
 @pytest.mark.parametrize("lean", [True, False])
 def test_tent_moves_it_as_it_would_a_plain_copy_and_leaves_the_source_alone(lean: bool) -> None:
     model, x = tiny(), images()
@@ -126,9 +191,11 @@ def test_every_parameter_gets_a_gradient_in_train_mode() -> None:
 
 def test_wrong_sizes_widths_and_solvers_are_refused_in_one_line() -> None:
     model = tiny()
-    with pytest.raises(ValueError, match=r"images of 8x7 do not halve 1 times; resize them to multiples of 2$"):
+    with pytest.raises(
+        ValueError, match=r"images of 8x7 do not halve 1 times; resize them to multiples of 2, such as --size 32$"
+    ):
         model(torch.zeros(1, 3, 8, 7).double())
-    with pytest.raises(ValueError, match="channels 4: an MDEQ's resolutions have multiples of 8; choose another width"):
+    with pytest.raises(ValueError, match=r"channels 4: .* multiples of 8; choose a width that is a multiple of 0\.25"):
         mdeq(width=0.125)
     with pytest.raises(ValueError, match="no solver 'newton'; there are broyden, anderson"):
         Solver("newton")

@@ -68,6 +68,7 @@ def test_the_seed_decides_the_first_weights(network):
     assert not torch.equal(weights(1), weights(2))
 
 
+@pytest.mark.filterwarnings("ignore:the equilibrium of an image was not found")  # at random weights
 @pytest.mark.parametrize("name", SCALED)
 def test_a_name_may_end_with_a_width(name):
     small = find_network(f"{name}-w0.25")(classes=7).eval()
@@ -88,3 +89,10 @@ def test_names_that_are_none_are_said_with_those_that_there_are():
         name_width("r26", 2)
     with pytest.raises(ValueError, match="width must be above 0, not -1"):
         name_width("mdeq", -1)
+
+
+def test_a_vit_of_cifars_size_refuses_other_sides_in_one_line():
+    model = NETWORKS["vit-cifar"](width=1 / 3)
+    assert model(torch.rand(2, 3, 32, 32)).shape == (2, 10)
+    with pytest.raises(ValueError, match=r"^images of 28x28: vit-cifar takes 32x32; resize them with --size 32$"):
+        model(torch.rand(2, 3, 28, 28))

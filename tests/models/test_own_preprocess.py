@@ -55,6 +55,85 @@ def test_a_processor_of_transformers() -> None:
     assert read_preprocess(own) == Preprocess((8, 8), None, (0.1, 0.2, 0.3), (0.5, 0.5, 0.5), "bilinear")
 
 
+READ = [
+    *(
+        ("ViTImageProcessor", {}),
+        ("DeiTImageProcessor", {}),
+        ("SegformerImageProcessor", {}),
+        ("BitImageProcessor", {}),
+    ),
+    *(("ConvNextImageProcessor", {"size": {"shortest_edge": 224}}), ("ConvNextImageProcessor", {})),
+    *(("PoolFormerImageProcessor", {}), ("ViTImageProcessor", {"do_normalize": False})),
+    *(("ViTImageProcessor", {"do_resize": False}), ("BeitImageProcessor", {"do_center_crop": True})),
+]
+CALLED = [
+    *(("EfficientNetImageProcessor", {}), ("EfficientNetImageProcessor", {"rescale_offset": True})),
+    *(("LevitImageProcessor", {}), ("MobileViTImageProcessor", {}), ("ViTImageProcessor", {"rescale_factor": 1 / 128})),
+]
+
+
+@pytest.mark.parametrize(("name", "fields"), [*READ, *CALLED])
+def test_a_processors_pixels_are_its_own(name: str, fields: dict[str, object]) -> None:
+    import transformers
+
+    own = getattr(transformers, name)(**fields)
+    found = read_preprocess(own)
+    assert found is not None
+    assert isinstance(found, Transform) == ((name, fields) in CALLED)
+    down, right = np.mgrid[0:300, 0:420]
+    image = np.stack([down * 0.8, right * 0.6, 255 - right * 0.5], -1).astype(np.uint8)
+    theirs = own(Image.fromarray(image), return_tensors="pt")["pixel_values"]
+    far = (found([image]) - theirs).abs().max() * 255 * min(found.std or (1,))
+    assert far == 0 if isinstance(found, Transform) else far < 4
+
+
+def test_a_processor_that_is_called_says_its_name_and_takes_grey_images() -> None:
+    import transformers
+
+    found = read_preprocess(transformers.LevitImageProcessor())
+    assert found is not None
+    assert found.words == "transform LevitImageProcessor of transformers"
+    assert found([IMAGE[..., :1]]).shape == (1, 3, 224, 224)
+
+
+def test_fields_that_are_not_read_are_refused_in_one_line() -> None:
+    import transformers
+
+    odd = {
+        "include_top True": transformers.EfficientNetImageProcessor(),
+        "image_processor_type LevitImageProcessor": transformers.LevitImageProcessor(),
+        "do_flip_channel_order True": transformers.MobileViTImageProcessor(),
+        "rescale_factor 1": transformers.ViTImageProcessor(rescale_factor=1),
+    }
+    for words, own in odd.items():
+        with pytest.raises(
+            ValueError, match=f"^{words} of an image processor is not read .*; give the processor itself$"
+        ):
+            read_preprocess(own.to_dict())
+    with pytest.raises(ValueError, match=r"^ImageGPTImageProcessor gives input_ids, but no pixel_values; give --size"):
+        read_preprocess(transformers.ImageGPTImageProcessor(clusters=[[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]))
+    with pytest.raises(
+        ValueError, match=r"^size \{'longest_edge': 8\} of an image processor is not known; give --size"
+    ):
+        read_preprocess({"image_mean": [0.5] * 3, "image_std": [0.5] * 3, "size": {"longest_edge": 8}})
+
+
+@pytest.mark.parametrize(
+    "name", ["resnet50", "coat_lite_medium_384.in1k", "vit_base_patch16_sapiens2.fb", "eva02_tiny_patch14_336"]
+)
+def test_timms_pixels_are_its_own(name: str) -> None:
+    import timm
+
+    config = timm.data.resolve_data_config(pretrained_cfg=timm.get_pretrained_cfg(name).to_dict())
+    found, theirs = load_preprocess(f"timm:{name}"), timm.data.create_transform(**config)
+    assert torch.equal(found([IMAGE])[0], theirs(Image.fromarray(IMAGE)))
+
+
+def test_a_timm_model_with_borders_is_refused_in_one_line() -> None:
+    with pytest.raises(ValueError, match=r"^crop_mode 'border' at 32x32 of a timm model is not known; choose"):
+        read_preprocess({**CONFIG, "crop_mode": "border"})
+
+
 def test_what_nobody_says_is_said_to_be_assumed() -> None:
     assert find_preprocess(nn.Linear(2, 2)) == (Preprocess(), ASSUMED)
     assert read_preprocess(3) is None

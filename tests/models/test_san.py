@@ -99,9 +99,11 @@ def test_images_too_small_for_a_footprint_are_refused_in_one_line() -> None:
     with torch.device("meta"):
         small, large = san_cifar("pair"), san(10, "pair")
     small.check_size(32, 32)
-    with pytest.raises(ValueError, match=r"^images of 28x32 are too small for this SAN, .* need 32 pixels .*$"):
+    with pytest.raises(
+        ValueError, match=r"^images of 28x32 are too small for this SAN, .* need 32 pixels .* --size 32, .*$"
+    ):
         small.check_size(28, 32)
-    with pytest.raises(ValueError, match="need 128 pixels a side; resize them, or build it with fewer pools"):
+    with pytest.raises(ValueError, match="need 128 pixels a side; resize them with --size 128, or in Python"):
         large(torch.rand(1, 3, 32, 32))
 
 

@@ -25,6 +25,7 @@ def train(root, network, *more):
     return tent(root, "train", "--model", network, *words, *more)
 
 
+@pytest.mark.filterwarnings("ignore:the equilibrium of an image was not found")  # after four images
 @pytest.mark.parametrize("network", SCALED)
 def test_it_is_trained_at_a_width_and_found_in_the_zoo(root, network):
     name = f"{network}-w0.25"
@@ -58,3 +59,17 @@ def test_a_name_with_a_width_is_taken_apart_and_says_how_it_is_trained():
 def test_a_wrong_width_is_one_line(root, network, width, line):
     ran = train(root, network, "--width", width, "--out", "run")
     assert (ran.returncode, ran.stderr.strip()) == (2, f"tent: {line}")
+
+
+@pytest.mark.parametrize(
+    ("network", "line"),
+    [
+        ("vit-cifar", "images of 28x28: vit-cifar takes 32x32; resize them with --size 32"),
+        ("mdeq", "images of 28x28 do not halve 3 times; resize them to multiples of 8, such as --size 32"),
+    ],
+)
+def test_images_of_another_side_are_one_line(root, network, line):
+    for split in ("train", "test"):
+        np.save(root / "cifar10" / f"{split}_images.npy", np.zeros((4, 28, 28, 3), np.uint8))
+    ran = train(root, network, "--width", "0.25", "--out", "run")
+    assert (ran.returncode, ran.stderr.strip().splitlines()[-1]) == (2, f"tent: {line}")

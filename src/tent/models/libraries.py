@@ -71,12 +71,12 @@ def load_hugging_face(name: str, pretrained: bool) -> Entry:
         dense = any(each.endswith("ForSemanticSegmentation") for each in config.architectures or ())
         auto = library.AutoModelForSemanticSegmentation if dense else library.AutoModelForImageClassification
         model = auto.from_pretrained(name) if pretrained else auto.from_config(config)
-        seen = library.AutoImageProcessor.from_pretrained(name).to_dict()
+        processor = library.AutoImageProcessor.from_pretrained(name)
     names = [str(config.id2label[i]) for i in range(config.num_labels)]
     return Entry(
         f"hf:{name}",
         model,
-        read_processor(seen),
+        read_processor(processor),
         config.num_labels,
         names,
         describe_weights("Hugging Face", pretrained),
@@ -142,7 +142,7 @@ def load_preprocess(name: str) -> Preprocess:
     if kind == "hf" and own:
         library = import_library("transformers", "hf")
         with short_errors(name):
-            return read_processor(library.AutoImageProcessor.from_pretrained(own).to_dict())
+            return read_processor(library.AutoImageProcessor.from_pretrained(own))
     if kind == "efficientnet-lite" and own:
         return _lite_preprocess(own)
     known = "timm:NAME, torchvision:NAME, hf:NAME or efficientnet-lite:NUMBER"

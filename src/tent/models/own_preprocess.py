@@ -8,12 +8,16 @@ import numpy as np
 import torch
 from torch import nn
 
-from tent.data.preprocess import Preprocess, Size, pillow_image
+from tent.data.preprocess import Preprocess, Size, pillow_image, to_colour
 from tent.data.sets.images import Pixels
 
 ASSUMED = "assumed, since the model says nothing of it"
 CONFIGS = ("pretrained_cfg", "default_cfg")  # timm's names for it
 PROCESSORS = ("image_processor", "processor", "transforms")  # those of transformers, and torchvision's
+# fields of image processors that change pixels in ways that Preprocess does not have
+UNREAD = ("include_top", "rescale_offset", "do_flip_channel_order", "do_pad", "do_color_quantize", "keep_aspect_ratio")
+WHOLE_FROM = 384  # pixels a side, from which ConvNeXt sees an image as a whole
+NEAR = 4.0  # of 255: a centre that lies one pixel off, and another library's rounding, stay below it
 KINDS = "a tent.data.Preprocess, a transform of an image, a timm config or a Hugging Face image processor"
 
 
@@ -31,7 +35,7 @@ class Transform(Preprocess):
 
     def shape(self, pixels: Pixels) -> Pixels:
         """Return what the function makes of one image; no bytes any more, but stacked like them."""
-        made = self.call(pillow_image().fromarray(pixels))
+        made = self.call(pillow_image().fromarray(to_colour(pixels)))
         if not isinstance(made, torch.Tensor) or made.dim() != 3:
             seen = tuple(made.shape) if isinstance(made, torch.Tensor) else type(made).__name__
             raise ValueError(f"the {self.words} gave {seen} for an image; it must give a tensor (channels, h, w)")
@@ -90,12 +94,11 @@ def read_preprocess(own: Any) -> Preprocess | None:
     """Return what other libraries say of preprocessing as ours; None if it is nothing of the kind."""
     if isinstance(own, Preprocess):
         return own
-    if hasattr(own, "to_dict") and not isinstance(own, Mapping):
-        own = own.to_dict()
-    if isinstance(own, Mapping):
-        if "input_size" in own and "mean" in own:
-            return read_timm(own)
-        return read_processor(dict(own)) if "image_mean" in own else None
+    seen = own.to_dict() if hasattr(own, "to_dict") and not isinstance(own, Mapping) else own
+    if isinstance(seen, Mapping):
+        if "input_size" in seen and "mean" in seen:
+            return read_timm(seen)
+        return read_processor(own if callable(own) else seen) if "image_mean" in seen else None
     if all(hasattr(own, name) for name in ("resize_size", "crop_size", "mean", "std", "interpolation")):
         return read_torchvision(own)
     return Transform(call=own) if callable(own) else None
@@ -105,9 +108,14 @@ def read_timm(seen: Mapping[str, Any]) -> Preprocess:
     """Return timm's preprocessing for tests."""
     height, width = seen["input_size"][-2:]
     share = seen.get("crop_pct") or 0.875  # timm's own default
-    whole = int(height / share) if height == width else (int(height / share), int(width / share))
-    crop = height if height == width else (height, width)
-    return Preprocess(whole, crop, seen["mean"], seen["std"], seen.get("interpolation") or "bicubic")
+    mode, whole = seen.get("crop_mode") or "center", (int(height / share), int(width / share))
+    how = seen["mean"], seen["std"], seen.get("interpolation") or "bicubic"
+    if mode == "squash":  # each side by itself, so that nothing is lost unless there is a crop
+        return Preprocess(whole, None if whole == (height, width) else (height, width), *how)
+    if mode != "center" or height != width:
+        seen_as = f"crop_mode {mode!r} at {height}x{width}"
+        raise ValueError(f"{seen_as} of a timm model is not known; choose a model of center or squash, a square one")
+    return Preprocess(whole[0], height, *how)
 
 
 def read_torchvision(seen: Any) -> Preprocess:
@@ -117,16 +125,77 @@ def read_torchvision(seen: Any) -> Preprocess:
     return Preprocess(seen.resize_size[0], side, tuple(seen.mean), tuple(seen.std), seen.interpolation.value)
 
 
-def read_processor(seen: Mapping[str, Any]) -> Preprocess:
-    """Return the preprocessing of a Hugging Face image processor."""
+def read_processor(own: Any) -> Preprocess:
+    """Return the preprocessing of a Hugging Face image processor: its fields' where they say it all, or a call of it.
+
+    Some classes of processors have a way of their own that no field tells of, so what was read is held to their pixels.
+    """
+    if isinstance(own, Mapping):
+        if odd := _unread_fields(own):
+            raise ValueError(f"{odd[0]} of an image processor is not read from its fields; give the processor itself")
+        return _read_fields(own)
+    transform = Transform(call=ProcessorCall(own))
+    pixels = [(image, transform([image])) for image in _slopes()]
+    try:
+        read = _read_fields(own.to_dict())
+        same = all(_is_near(read([image]), theirs, read.std) for image, theirs in pixels)
+    except (KeyError, ValueError):  # such as a crop larger than the image, which processors fill up
+        return transform
+    return read if same else transform
+
+
+@dataclass(frozen=True, repr=False)
+class ProcessorCall:
+    """A Hugging Face image processor as a function of one image."""
+
+    processor: Any
+
+    def __call__(self, image: Any) -> torch.Tensor:
+        """Return the pixels of one image."""  # (c, h, w)
+        made = self.processor(images=image, return_tensors="pt")
+        if "pixel_values" not in made:
+            kind = type(self.processor).__name__
+            raise ValueError(f"{kind} gives {', '.join(made)}, but no pixel_values; give --size, --mean and --std")
+        pixels: torch.Tensor = made["pixel_values"][0]
+        return pixels
+
+    def __repr__(self) -> str:
+        # by its class, since its own description fills a page
+        return f"{type(self.processor).__name__} of transformers"
+
+
+def _unread_fields(seen: Mapping[str, Any]) -> list[str]:
+    odd = [f"{name} {seen[name]}" for name in UNREAD if seen.get(name)]
+    if str(seen.get("image_processor_type")).startswith("Levit"):  # resizes to 256/224 of what it says
+        odd.append(f"image_processor_type {seen['image_processor_type']}")
+    if not seen.get("do_rescale", True) or abs(seen.get("rescale_factor", 1 / 255) - 1 / 255) > 1e-6:
+        odd.append(f"rescale_factor {seen.get('rescale_factor')}")
+    return odd
+
+
+def _read_fields(seen: Mapping[str, Any]) -> Preprocess:
     size, crop = seen.get("size") or {}, seen.get("crop_size") or {}
-    side: Any = size.get("shortest_edge") or (size.get("height"), size.get("width"))
-    if "crop_pct" in seen and "shortest_edge" in size and size["shortest_edge"] < 384:  # ConvNeXt's own way
-        side, crop = (
-            int(size["shortest_edge"] / seen["crop_pct"]),
-            {"height": size["shortest_edge"], "width": size["shortest_edge"]},
-        )
+    if not isinstance(size, Mapping) or not {*size} <= {"shortest_edge", "height", "width"}:
+        raise ValueError(f"size {size} of an image processor is not known; give --size and --crop, --mean and --std")
+    edge = size.get("shortest_edge")
+    side: Any = edge or (size["height"], size["width"]) if size and seen.get("do_resize", True) else None
     cut = (crop["height"], crop["width"]) if seen.get("do_center_crop", bool(crop)) and crop else None
+    if seen.get("crop_pct") and edge:  # ConvNeXt's own way: large images are squashed, no edge of them is lost
+        side, cut = (int(edge / seen["crop_pct"]), (edge, edge)) if edge < WHOLE_FROM else ((edge, edge), cut)
     mean, std = (seen["image_mean"], seen["image_std"]) if seen.get("do_normalize", True) else (None, None)
     names = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # by Pillow's numbers
     return Preprocess(side, cut, mean, std, names[int(seen.get("resample", 2))])
+
+
+def _slopes() -> list[Pixels]:
+    """Return a wide and a tall image, so smooth that two resizings by one filter differ by less than a crop's pixel."""
+    down, right = np.mgrid[0:480, 0:640]
+    wide = np.stack([down / 480, right / 640, (down + right) / 1120], -1)
+    image = (wide * 255).astype(np.uint8)
+    return [image, np.ascontiguousarray(image.transpose(1, 0, 2))]
+
+
+def _is_near(one: torch.Tensor, other: torch.Tensor, std: tuple[float, ...] | None) -> bool:
+    if one.shape != other.shape:
+        return False
+    return float((one - other).abs().max()) * 255 * min(std or (1.0,)) < NEAR

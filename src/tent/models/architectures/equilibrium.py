@@ -11,6 +11,9 @@ from torch import Tensor
 from tent.models.libraries import import_library
 
 Function = Callable[[Tensor], Tensor]
+# What torchdeq's Anderson adds to squared residuals, 1e-4, is nothing beside those of a vector this long; beside the
+# gradient of a mean entropy, whose length is some 2e-4 an image, it would be everything.
+BACKWARD_LENGTH = 100.0
 
 
 @dataclass(frozen=True)
@@ -31,34 +34,45 @@ class Solver:
         if self.name not in ("broyden", "anderson"):
             raise ValueError(f"no solver {self.name!r}; there are broyden, anderson")
 
-    def solve(self, function: Function, start: Tensor) -> Tensor:
-        """Return the equilibrium nearest to what the steps allow, without a gradient."""  # (n, values)
-        if not len(start):
-            return start
+    def solve(self, function: Function, start: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the nearest to an equilibrium that the steps allow, without a gradient, and the residuals."""
+        if not len(start):  # (n, values), (n,)
+            return start, start.new_zeros(0)
         find: Any = import_library("torchdeq.solver", "mdeq").get_solver(self.name)
-        with torch.no_grad():
-            found: Tensor = find(function, start, max_iter=self.steps, tol=self.tolerance, stop_mode="rel")[0]
-        return found
+        # under autocast torchdeq's own products would be coarser than the tolerance
+        with torch.no_grad(), torch.autocast(start.device.type, enabled=False):
+            found, _, seen = find(function, start, max_iter=self.steps, tol=self.tolerance, stop_mode="rel")
+        return found, seen["rel_lowest"]
 
 
-def equilibrium(function: Function, start: Tensor, forward: Solver, backward: Solver) -> Tensor:
+def equilibrium(
+    function: Function, start: Tensor, forward: Solver, backward: Solver, tell: Callable[[Tensor], None] | None = None
+) -> Tensor:
     """Return z = function(z), with its implicit gradient wherever gradients are enabled, in train and in eval mode.
 
     The function is run once more at the equilibrium, and the gradient that reaches it there is replaced by the
     solution y of y = yJ + gradient. The backward search goes through the graph of that one run, so it sees the very
-    tensors that the run was given, whatever was put in the place of a model's own parameters.
+    tensors that the run was given, whatever was put in the place of a model's own parameters. What it solves is linear
+    in the gradient, so each image's is made as long as suits the solver, and its answer as short again.
+    `tell` is called with the residual of every image that the forward search ended with.
     """
-    found = forward.solve(function, start)
+    found, seen = forward.solve(function, start)
+    if tell is not None:
+        tell(seen)
     if not torch.is_grad_enabled():
         return function(found)
     point = found.detach().requires_grad_()
     value = function(point)
 
     def solve_backward(gradient: Tensor) -> Tensor:
-        def step(y: Tensor) -> Tensor:
-            return torch.autograd.grad(value, point, y, retain_graph=True)[0] + gradient
+        length = torch.linalg.vector_norm(gradient, dim=1, keepdim=True)
+        times = torch.where(length > 0, length / BACKWARD_LENGTH, 1.0)
+        scaled = gradient / times
 
-        return backward.solve(step, torch.zeros_like(gradient))
+        def step(y: Tensor) -> Tensor:
+            return torch.autograd.grad(value, point, y, retain_graph=True)[0] + scaled
+
+        return backward.solve(step, torch.zeros_like(scaled))[0] * times
 
     answer = value.view_as(value)  # a tensor of its own: a hook on `value` would be called by the search inside it
     answer.register_hook(solve_backward)  # type: ignore[no-untyped-call]

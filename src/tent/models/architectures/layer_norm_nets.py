@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from tent.models.libraries import import_library
 
@@ -16,7 +16,9 @@ def vit_cifar(classes: int = 10, channels: int = 3, width: float = 1) -> nn.Modu
     if size < 1 or size % heads:
         raise ValueError(f"width {width}: {size} channels do not divide into {heads} heads; choose a multiple of 1/3")
     own = {"embed_dim": size, "depth": 6, "num_heads": heads, "class_token": False, "global_pool": "avg"}
-    return transformer(PIXELS, PATCH, channels, classes, **own)  # type: ignore[no-any-return]
+    model: nn.Module = transformer(PIXELS, PATCH, channels, classes, **own)
+    model.register_forward_pre_hook(check_side)
+    return model
 
 
 def convnext_cifar(classes: int = 10, channels: int = 3, width: float = 1) -> nn.Module:
@@ -30,3 +32,12 @@ def convnext_cifar(classes: int = 10, channels: int = 3, width: float = 1) -> nn
         "ls_init_value": None,
     }  # layer scale is for deep ones
     return network(channels, classes, **own)  # type: ignore[no-any-return]
+
+
+def check_side(model: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+    """Refuse images of another side than the ViT's places are for."""
+    height, width = inputs[0].shape[-2:]
+    if (height, width) != (PIXELS, PIXELS):
+        raise ValueError(
+            f"images of {height}x{width}: vit-cifar takes {PIXELS}x{PIXELS}; resize them with --size {PIXELS}"
+        )

@@ -1,5 +1,6 @@
 """MDEQ, the multiscale deep equilibrium network of Bai, Koltun and Kolter (NeurIPS 2020), for small images."""
 
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
@@ -36,6 +37,7 @@ class MDEQ(nn.Module):
     """A stem, an equilibrium at several resolutions, a head that brings them together, one linear layer.
 
     Its gradient is there in train and in eval mode; dropout is drawn once a pass, and in train mode alone.
+    `last_residual` is the largest residual of an image that the last search ended with, None before the first.
 
     Args:
         channels: of each resolution, each half as large as the one before.
@@ -58,7 +60,8 @@ class MDEQ(nn.Module):
         super().__init__()
         if bad := [own for own in channels if own < GROUPS or own % GROUPS]:
             raise ValueError(
-                f"channels {bad[0]}: an MDEQ's resolutions have multiples of {GROUPS}; choose another width"
+                f"channels {bad[0]}: an MDEQ's resolutions have multiples of {GROUPS}; "
+                "choose a width that is a multiple of 0.25"
             )
         first, wide = channels[0], [HEAD_EXPANSION * own for own in head]
         self.forward_solver, self.backward_solver = forward_solver, backward_solver
@@ -72,6 +75,8 @@ class MDEQ(nn.Module):
         self.last = nn.Sequential(*_conv_norm_relu(nn.Conv2d(wide[-1], last, 1)))
         self.fc = nn.Linear(last, classes)
         self.channels = tuple(channels)
+        self.last_residual: float | None = None
+        self.warned = False
 
     def features(self, x: Tensor) -> Tensor:
         """What the linear layer sees of a batch."""  # (n, last)
@@ -88,17 +93,33 @@ class MDEQ(nn.Module):
     def equilibrium(self, x: Tensor) -> Maps:
         """Return the equilibrium of a batch, a map a resolution."""
         step = Step(self, x)
-        return step.split(equilibrium(step, step.start, self.forward_solver, self.backward_solver))
+        solvers = self.forward_solver, self.backward_solver
+        return step.split(equilibrium(step, step.start, *solvers, self.keep_residual))
+
+    def keep_residual(self, seen: Tensor) -> None:
+        """Keep the largest residual of a search, and warn of the first in eval mode that ends above the tolerance."""
+        if not len(seen):
+            return
+        self.last_residual, solver = float(seen.max()), self.forward_solver
+        if self.training or self.warned or self.last_residual <= solver.tolerance:
+            return
+        self.warned = True
+        warnings.warn(
+            f"the equilibrium of an image was not found: a residual of {self.last_residual:.1e} after {solver.steps} "
+            f"steps, above the tolerance of {solver.tolerance:.0e}; answers and gradients are those of a state nearby. "
+            "Give the model's forward_solver more steps, or train it further; last_residual tells of later batches",
+            stacklevel=2,
+        )
 
     def residual(self, x: Tensor) -> Tensor:
         """Return how far from an equilibrium the state of each image is that its answer comes from."""  # (n,)
         with torch.no_grad():
             step = Step(self, x)
-            return residual(step, self.forward_solver.solve(step, step.start))
+            return residual(step, self.forward_solver.solve(step, step.start)[0])
 
 
 class Step:
-    """An MDEQ's cell as a function of one vector an image, on one batch."""
+    """An MDEQ's cell as a function of one vector an image, on one batch; in float32 under autocast too."""
 
     def __init__(self, model: MDEQ, x: Tensor) -> None:
         height, width = x.shape[2:]
@@ -106,12 +127,13 @@ class Step:
         if height % times or width % times:
             raise ValueError(
                 f"images of {height}x{width} do not halve {len(model.channels) - 1} times; "
-                f"resize them to multiples of {times}"
+                f"resize them to multiples of {times}, such as --size 32"
             )
-        self.cell, self.injected = model.cell, model.inject(model.stem(x))
+        self.cell = model.cell
         self.shapes = [(own, height >> level, width >> level) for level, own in enumerate(model.channels)]
         self.sizes = [own * h * w for own, h, w in self.shapes]
         self.start = x.new_zeros(len(x), sum(self.sizes), dtype=torch.promote_types(x.dtype, torch.float32))
+        self.injected = model.inject(model.stem(x)).to(self.start.dtype)
         blocks = (block for block in model.cell.blocks if isinstance(block, Block))
         self.masks = [block.mask(z) for block, z in zip(blocks, self.split(self.start), strict=True)]
 
@@ -122,7 +144,9 @@ class Step:
 
     def __call__(self, z: Tensor) -> Tensor:
         """Return the next state."""
-        maps = self.cell(self.split(z), self.injected, self.masks)
+        # the steps of bfloat16 are coarser than the tolerance, so no search would reach it
+        with torch.autocast(z.device.type, enabled=False):
+            maps = self.cell(self.split(z), self.injected, self.masks)
         return torch.cat([own.flatten(1) for own in maps], 1).to(z.dtype)
 
 

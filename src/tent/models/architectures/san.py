@@ -167,7 +167,7 @@ class SAN(nn.Module):
         if min(height, width) < needed:
             raise ValueError(
                 f"images of {height}x{width} are too small for this SAN, whose footprints need {needed} pixels a side; "
-                "resize them, or build it with fewer pools"
+                f"resize them with --size {needed}, or in Python build it with fewer pools"
             )
 
 
