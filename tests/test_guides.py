@@ -142,12 +142,19 @@ def test_how_often_entropy_points_the_right_way(grids: dict[str, Grid]) -> None:
     assert "points the right way 15 times" in text
 
 
-STREAMS = {"continual": 500, "mixed": 500, "correlated": 500}  # suites, and images of each type
+STREAMS = ("continual", "mixed", "correlated")  # suites, 500 images of each type, two orders
 
 
 def test_the_table_of_hard_streams_is_that_of_the_store() -> None:
     results, _ = open_results(ROOT / "results")
-    grids = [read_grid(SUITES[name], results, Query(limit=limit)) for name, limit in STREAMS.items()]
-    assert all(grid.seeds == (0, 1, 2) for grid in grids)
-    due = [line(f"`{row}`", *(mean(grid, row, BENCHMARK) for grid in grids)) for row in grids[0].rows]
+    grids = [read_grid(SUITES[name], results, Query(seeds=(0, 1), limit=500)) for name in STREAMS]
+    due = [line(f"`{row}`", *(stream_mean(grid, row) for grid in grids)) for row in grids[0].rows]
     assert [row for row in due if row.removesuffix(" |") not in page("docs/methods.md")] == []
+
+
+def stream_mean(grid: Grid, row: str) -> str:
+    """Return the mean over the types, marked where one order alone was run, and nothing where none was."""
+    entries = [grid.entries[row, column].summary() for column in BENCHMARK if (row, column) in grid.entries]
+    if not entries or entries[0] is None:
+        return ""
+    return mean(grid, row, BENCHMARK) + ("" if len(entries[0].seeds) == 2 else " <sup>1</sup>")
