@@ -32,7 +32,8 @@ def name_points(axis: Any, points: Mapping[str, tuple[float, float]], room: floa
 
 def margin_width(rows: Iterable[str], width: float) -> float:
     """Return the inches that the names of rows take beside a figure of a width: at most half of it."""
-    return min(MARK + GAP + max(len(row) for row in rows) * style.LETTER, 0.5 * width)
+    longest = 1 + max(len(row) for row in rows)  # one more, for capitals
+    return min(MARK + GAP + longest * style.LETTER, 0.5 * width)
 
 
 def spread_out(places: Sequence[float], gap: float, height: float) -> list[float]:
