@@ -76,11 +76,12 @@ class CoTTA(Method):
 
     def _teach(self, seen: ForwardPass, state: State) -> tuple[ForwardPass, Tensor]:
         if "teacher" not in seen.notes:
-            check_images(seen.inputs, self.pixels, "CoTTA")  # also where the source is sure: it may not stay so
             args, kwargs = seen.inputs
             taught = state.forward(*args, **kwargs, params=teacher(state), grad=False)
             logits = taught.logits
-            require_one_prediction(logits, "CoTTA")
+            if self.threshold > 0:  # also where the source is sure: it may not stay so
+                check_images(seen.inputs, self.pixels, "CoTTA")
+                require_one_prediction(logits, "CoTTA")
             if self._is_unsure(seen, state):
                 logits = torch.stack(self._view(seen, state)).mean(0)
             seen.notes["teacher"] = taught, logits

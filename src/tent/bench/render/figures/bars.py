@@ -7,6 +7,7 @@ from typing import Any
 from tent.bench.read.grid import Grid, display_name
 from tent.bench.render.figures import style
 from tent.bench.render.figures.multiples import describe_gap, reach
+from tent.plotting import pyplot
 
 BAR, WIDEST = 0.11, 0.45  # inches, of a bar, at least and at most
 LEFT, RIGHT, BELOW, LINE, KEY = 0.62, 0.12, 0.5, 0.175, 0.38  # inches
@@ -64,6 +65,7 @@ def _bar(axis: Any, at: float, wide: float, value: tuple[float, float], look: st
 
 
 def _handles(grid: Grid, width: float) -> list[Any]:
+    pyplot()  # says how to get it
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
