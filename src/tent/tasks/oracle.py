@@ -11,10 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tent import norm
-from tent.data.segments.class_map import IGNORE
 from tent.method import ForwardPass, Method, State
 from tent.select import norm_affine
-from tent.tasks.segmentation import resize_logits
+from tent.tasks.segmentation import IGNORE, resize_logits
 
 _labels: ContextVar[Tensor | None] = ContextVar("labels", default=None)
 

@@ -10,6 +10,8 @@ from torch import Tensor
 from tent.losses import entropy
 from tent.tasks.task import Sums, Task
 
+IGNORE = 255  # the label of pixels that are not counted, in every set's maps
+
 
 class Segmentation(Task):
     """A class for each pixel: logits (n, classes, h, w), resized to the labels (n, H, W) where they differ.
@@ -22,7 +24,7 @@ class Segmentation(Task):
     metrics = ("mean_iou", "mean_iou_absent_zero", "pixel_accuracy", "entropy")
     primary, label, higher_is_better = "mean_iou", "mIoU", True
 
-    def __init__(self, classes: int, ignore: int | None = 255) -> None:
+    def __init__(self, classes: int, ignore: int | None = IGNORE) -> None:
         super().__init__(classes, ignore)
 
     def count(self, logits: Tensor, labels: Tensor) -> Sums:
