@@ -155,8 +155,8 @@ class Analysis:
             if not self.figures:
                 notices.add(f"left out: {name} {reason}")
         chosen = self.figures or tuple(name for name in NAMES if name not in reasons)
-        if FEATURES in chosen:
-            self._are_paired(images, notices)
+        if FEATURES in chosen and (mismatch := self._find_mismatch(images)):
+            notices.add(mismatch)
         return chosen
 
     def _check_features(self, entry: Entry, streams: Mapping[Domain, Stream]) -> str | None:
@@ -170,15 +170,12 @@ class Analysis:
         models = self._models(entry, lean=False)
         return find_obstacle(entry.model, models, shifted, layers)
 
-    def _are_paired(self, images: Mapping[Domain, Images], notices: Notices) -> bool:
-        """Tell whether the shifted images are those of the original data, and say what is left out if they are not."""
+    def _find_mismatch(self, images: Mapping[Domain, Images]) -> str | None:
+        """Return why the shifted images do not count as those of the original data, and what is left out then."""
         known = None if self.data.is_folder else find_set(self.data.name)
         related = known is not None and known.made_from is not None and self.clean in (None, known.made_from)
         clean = next(own for domain, own in images.items() if domain.original)
-        mismatch = find_mismatch(images[choose_domain(images)], clean, related, self.paired)
-        if mismatch:
-            notices.add(mismatch)
-        return mismatch is None
+        return find_mismatch(images[choose_domain(images)], clean, related, self.paired)
 
     def _models(self, entry: Entry, **more: Any) -> dict[str, Adapted]:
         method = with_pixels(self.method, entry.preprocess.mean, entry.preprocess.std)
@@ -195,7 +192,7 @@ class Analysis:
         """Compare features on the first type at its highest level, and write them with their own protocol."""
         clean, worst = next(domain for domain in streams if domain.original), choose_domain(streams)
         places = streams[worst].indices
-        paired = self._are_paired(images, notices) and np.array_equal(places, streams[clean].indices)
+        paired = self._find_mismatch(images) is None and np.array_equal(places, streams[clean].indices)
         if paired and (broken := leave_out_broken_pairs(images[worst], images[clean], places)):
             notices.add(describe_broken(broken, len(places)))
         models = self._models(entry, lean=False)
