@@ -67,6 +67,7 @@ def test_nothing_to_move_is_no_error(method: tent.Method) -> None:
     [
         (lambda: tent.SAR(margin=-1), "SAR margin must be 0 or more, got -1"),
         (lambda: tent.SAR(momentum=7), r"SAR momentum must be in \[0, 1\], got 7"),
+        (lambda: tent.RDumb(margin=-1), "RDumb margin must be 0 or more, got -1"),
         (lambda: tent.ETA(redundancy=-0.1), "ETA redundancy must be 0 or more, got -0.1"),
         (lambda: tent.EATA(alpha=-1.0), "EATA alpha must be 0 or more, got -1.0"),
         (lambda: tent.DeYO(parts=0), "DeYO parts must be a whole number from 1 on, got 0"),

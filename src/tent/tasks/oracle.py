@@ -29,7 +29,9 @@ class Oracle(Method):
         """Return the mean cross-entropy to the labels that are revealed; of maps, over the pixels that are counted."""
         labels = _labels.get()
         if labels is None:
-            raise ValueError("an oracle learns from labels, and none were revealed; it is for `tent bench` alone")
+            raise ValueError(
+                "an oracle learns from labels, and none were revealed; run it by tent.evaluate, `tent bench` or `tent analyse`"
+            )
         labels = labels.to(seen.logits.device)
         if labels.dim() != 3:
             return F.cross_entropy(seen.logits, labels)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tent.method import ForwardPass, State
+from tent.method import ForwardPass, State, require_whole
 from tent.methods.filtered.eata import ETA
 
 
@@ -13,8 +13,8 @@ class RDumb(ETA):
     every: int = 1000  # steps, whatever the batch size
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.every, int) and self.every >= 1):
-            raise ValueError(f"RDumb every must be a whole number from 1 on, got {self.every!r}")
+        super().__post_init__()
+        require_whole(self, "every")
 
     def step(self, seen: ForwardPass, state: State) -> None:
         """Take ETA's step, and reset behind the last one of each round."""
