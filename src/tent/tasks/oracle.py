@@ -30,7 +30,7 @@ class Oracle(Method):
         labels = _labels.get()
         if labels is None:
             raise ValueError(
-                "an oracle learns from labels, and none were revealed; run it by tent.evaluate, `tent bench` or `tent analyse`"
+                "an oracle learns from labels, and none were revealed; run it by `tent bench` or `tent analyse`"
             )
         labels = labels.to(seen.logits.device)
         if labels.dim() != 3:
