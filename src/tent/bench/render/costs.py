@@ -20,7 +20,8 @@ MEASURE = (
 
 def build_cost_table(grid: Grid) -> Table:
     """Lay out what each row takes; columns in which a row takes the same share a line, and blank ones are left out."""
-    lines = [line for row in grid.rows for line in _lines(grid, row)]
+    tent = cost(grid, "Tent", grid.columns)
+    lines = [line for row in grid.rows for line in _lines(grid, row, tent.memory if tent else None)]
     used = [place for place in range(len(HEADS)) if any(line.fields[place].text for line in lines)]
     hardware = "; ".join(dict.fromkeys(result.hardware for result in grid.results if result.hardware))
     return Table(
@@ -36,7 +37,8 @@ def build_cost_table(grid: Grid) -> Table:
     )
 
 
-def _lines(grid: Grid, row: str) -> list[Line]:
+def _lines(grid: Grid, row: str, base: int | None) -> list[Line]:
+    """Return what a row takes; `base` is the memory of Tent's step."""
     groups: dict[Passes | None, list[str]] = {}
     for column in grid.columns:
         if (own := cost(grid, row, [column])) is not None:
@@ -45,13 +47,10 @@ def _lines(grid: Grid, row: str) -> list[Line]:
         return [Line(display_name(row), tuple(Field("missing", "missing") for _ in HEADS))]
     heads = [row if len(groups) == 1 else f"{row}, {', '.join(columns)}" for columns in groups.values()]
     costs = [cost(grid, row, columns) for columns in groups.values()]
-    tent = cost(grid, "Tent", grid.columns)
-    base = tent.memory if tent else None
     return [Line(display_name(head), _fields(own, base)) for head, own in zip(heads, costs, strict=True) if own]
 
 
 def _fields(own: Cost, base: int | None) -> tuple[Field, ...]:
-    """Return a row's numbers; `base` is the memory of Tent's step."""
     counts = ("", "", "")
     if own.passes is not None:
         spent = own.passes * UNIT
