@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tent.losses import wide
-from tent.method import ForwardPass, Method, State
+from tent.method import ForwardPass, Method, State, require_whole
 
 AFFINITIES = ("rbf", "knn", "linear")
 
@@ -28,8 +28,7 @@ class LAME(Method):
     def __post_init__(self) -> None:
         if self.affinity not in AFFINITIES:
             raise ValueError(f"LAME affinity must be one of {', '.join(AFFINITIES)}, got {self.affinity!r}")
-        if not (isinstance(self.neighbours, int) and self.neighbours >= 1):
-            raise ValueError(f"LAME neighbours must be a whole number from 1 on, got {self.neighbours!r}")
+        require_whole(self, "neighbours")
 
     def answer(self, seen: ForwardPass, state: State) -> Any:
         """Return the logarithms of the labels' probabilities in the place of the logits."""
