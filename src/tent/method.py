@@ -30,11 +30,11 @@ def require_within(method: "Method", least: float, most: float, *options: str) -
             raise ValueError(f"{type(method).__name__} {name} must be {bounds}, got {value!r}")
 
 
-def require_whole(method: "Method", *options: str) -> None:
-    """Refuse options of a method that are no whole numbers from 1 on."""
+def require_whole(method: "Method", *options: str, least: int = 1) -> None:
+    """Refuse options of a method that are no whole numbers from `least` on."""
     for name in options:
-        if not (isinstance(value := getattr(method, name), int) and value >= 1):
-            raise ValueError(f"{type(method).__name__} {name} must be a whole number from 1 on, got {value!r}")
+        if not (isinstance(value := getattr(method, name), int) and value >= least):
+            raise ValueError(f"{type(method).__name__} {name} must be a whole number from {least} on, got {value!r}")
 
 
 class Method:

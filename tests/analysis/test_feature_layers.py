@@ -11,7 +11,7 @@ import tent
 from tent.analysis import compare_features
 from tent.analysis.features.capture import channel_means
 from tent.analysis.features.channels import Density, Moments, frechet_distance
-from tent.analysis.features.feature_shift import find_obstacle, list_layers
+from tent.analysis.features.feature_shift import find_pass_mismatch, list_layers
 
 
 class LayerNorm2d(nn.LayerNorm):
@@ -114,4 +114,4 @@ def test_methods_that_answer_in_one_pass_are_compared(lean: bool) -> None:
     net = made("conv")
     methods = {"BN": tent.BN(), "Tent": tent.Tent(), "SAR": tent.SAR(), "SHOT": tent.SHOT()}
     own = {name: tent.adapt(net, method, lean=lean) for name, method in methods.items()}
-    assert find_obstacle(net, own, stream(), ["1", "6"]) is None
+    assert find_pass_mismatch(net, own, stream(), ["1", "6"]) is None

@@ -26,7 +26,7 @@ from tent.analysis import (
     analyse,
     predict,
 )
-from tent.analysis.collectors.along_stream import expect_classes
+from tent.analysis.collectors.along_stream import effective_classes_by_chance
 from tent.evaluate import evaluate
 from tent.tasks import Classification
 
@@ -159,9 +159,10 @@ def test_a_stream_s_points_are_those_of_a_plain_recomputation() -> None:
 
 
 def test_few_images_are_not_expected_to_be_answered_with_all_of_many_classes() -> None:
-    assert expect_classes(100, 128) == pytest.approx(64, abs=2)
-    assert expect_classes(10, 100_000) == pytest.approx(10, abs=0.01)
-    assert told(AlongStream()).summary["effective classes of uniform answers"] == expect_classes(CLASSES, 16)
+    assert effective_classes_by_chance(100, 128) == pytest.approx(64, abs=2)
+    assert effective_classes_by_chance(10, 100_000) == pytest.approx(10, abs=0.01)
+    due = effective_classes_by_chance(CLASSES, 16)
+    assert told(AlongStream()).summary["effective classes of uniform answers"] == due
 
 
 def test_a_stream_of_several_domains_says_that_its_running_means_cross_their_ends() -> None:

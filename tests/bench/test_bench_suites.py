@@ -274,6 +274,11 @@ def test_another_batch_leaves_single_images_alone() -> None:
         by_name("single").with_batch(8)
 
 
+def test_another_batch_leaves_rows_about_a_batch_alone() -> None:
+    sizes = {cell.row: cell.case.batch_size for cell in by_name("ablation").with_batch(64).cells((0,), None)}
+    assert {row: size for row, size in sizes.items() if size != 64} == {f"batch {n}": n for n in (1, 8, 32, 128, 500)}
+
+
 def test_every_result_on_record_has_its_place_in_a_suite() -> None:
     results, warnings = open_results(RESULTS)
     assert not warnings

@@ -44,7 +44,8 @@ def analyse(
         if (own := [figure for figure in figures if _accepts(figure, domain, stream)])
     }
     count = (1 + epochs) * sum(len(streams[domain]) for domain in active)
-    with closing(_advance_together(track, f"analysing {len(active)} streams", count)) as progress:
+    what = "analysing 1 stream" if len(active) == 1 else f"analysing {len(active)} streams"
+    with closing(_advance_together(track, what, count)) as progress:
         next(progress)
         for domain, own in active.items():
             for model in models.values():

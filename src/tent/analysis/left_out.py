@@ -7,7 +7,7 @@ from tent.analysis import FIGURES, ChangeOfLoss, Domain, Movement
 from tent.data import Stream
 
 
-def find_obstacles(models: Mapping[str, Adapted], streams: Mapping[Domain, Stream], method: str) -> dict[str, str]:
+def list_left_out(models: Mapping[str, Adapted], streams: Mapping[Domain, Stream], method: str) -> dict[str, str]:
     """Return, by figure, why it cannot be drawn of these methods and streams."""
     found = {}
     if not all(stream.labelled for domain, stream in streams.items() if not domain.original):

@@ -32,14 +32,14 @@ def make_title(model: str, data: str, streams: Mapping[Domain, Stream], epochs: 
     what = f": {len(types)} types × {len(levels)} levels"
     if len(shifted) == 1:
         only = next(iter(shifted)).name
-        what = "" if only == first_name(data) else f": {only}"
+        what = "" if only == short_name(data) else f": {only}"
     images = next(iter(shifted.values())).total
     rate = f", rate {lr:g}" if lr is not None else ""
     when = f"offline, {epochs} passes" if epochs > 1 else "offline, 1 pass" if epochs else "online"
     each = f"{images:,} images{' each' if len(shifted) > 1 else ''}, {when}{rate}"
-    return f"{model} on {first_name(data)}{what}, {each}"
+    return f"{model} on {short_name(data)}{what}, {each}"
 
 
-def first_name(data: str) -> str:
+def short_name(data: str) -> str:
     """Return what data are called: the set, the folder, or the file of images where labels are named behind it."""
     return Path(data.split(",")[0]).name

@@ -11,10 +11,10 @@ import numpy as np
 from tent.adapted import Adapted
 from tent.analysis import FIGURES, Collector, Confusion, Domain, Numbers, analyse, compare_features, draw
 from tent.analysis.baselines import adapt_with_baselines
-from tent.analysis.features.feature_shift import add_oracle, choose_domain, find_obstacle, list_layers
+from tent.analysis.features.feature_shift import add_oracle, choose_domain, find_pass_mismatch, list_layers
 from tent.analysis.features.image_pairs import describe_broken, find_mismatch, leave_out_broken_pairs
-from tent.analysis.left_out import find_obstacles
-from tent.analysis.run_words import describe_models, first_name, make_title
+from tent.analysis.left_out import list_left_out
+from tent.analysis.run_words import describe_models, make_title, short_name
 from tent.apps.adapt import load_model
 from tent.apps.adapt_run import Notices, probe
 from tent.apps.class_runs import describe_runs
@@ -116,7 +116,7 @@ class Analysis:
         if (clean := self._open_clean(notices)) is not None:
             opened[Domain(ORIGINAL, level=0, original=True)] = clean
         if not self._has_types:
-            own, name = self.data.open(), first_name(self.data.name)
+            own, name = self.data.open(), short_name(self.data.name)
             return {**opened, Domain(own.name if name == ORIGINAL else name): own}
         for kind in self.corruptions or BENCHMARK:
             for level in self.severities or LEVELS:
@@ -146,7 +146,7 @@ class Analysis:
         notices: Notices,
     ) -> tuple[str, ...]:
         """Return the figures that are asked for, or all that can be drawn; nothing is run before that is known."""
-        reasons = find_obstacles(models, streams, type(self.method).__name__)
+        reasons = list_left_out(models, streams, type(self.method).__name__)
         if FEATURES in (self.figures or NAMES) and (reason := self._check_features(entry, streams)):
             reasons[FEATURES] = reason
         for name, reason in reasons.items():
@@ -168,7 +168,7 @@ class Analysis:
         shifted = streams[choose_domain(streams)]
         layers = list_layers(entry.model, shifted, self.layers)
         models = self._models(entry, lean=False)
-        return find_obstacle(entry.model, models, shifted, layers)
+        return find_pass_mismatch(entry.model, models, shifted, layers)
 
     def _find_mismatch(self, images: Mapping[Domain, Images]) -> str | None:
         """Return why the shifted images do not count as those of the original data, and what is left out then."""

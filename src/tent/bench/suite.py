@@ -64,17 +64,19 @@ class Suite:
     means: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # title -> columns, where a mean makes sense
     choice: Choice | None = None
     only_means: bool = False  # whether its columns are shown by their means alone, since they are many
+    batch_rows: tuple[str, ...] = ()  # rows that are about a batch size, and keep theirs
 
     def with_batch(self, size: int) -> "Suite":
-        """Return the same table at another batch size; rows of single images stay, since that is what they are of."""
-        if all(cell.case.batch_size == 1 for cell in self.cells((0,), None)):
+        """Return the same table at another batch size; rows about a size, single images among them, keep theirs."""
+
+        def keeps(cell: Cell) -> bool:
+            return cell.case.batch_size == 1 or cell.row in self.batch_rows
+
+        if all(keeps(cell) for cell in self.cells((0,), None)):
             raise ValueError(f"{self.name} is of single images alone; leave out --batch {size}")
 
         def resize(cells: list[Cell]) -> list[Cell]:
-            return [
-                cell if cell.case.batch_size == 1 else replace(cell, case=replace(cell.case, batch_size=size))
-                for cell in cells
-            ]
+            return [cell if keeps(cell) else replace(cell, case=replace(cell.case, batch_size=size)) for cell in cells]
 
         return self._with_cells(resize)
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from tent import norm
 from tent.augment import TURNS, random_flip, random_rotation, random_shift
 from tent.engine.structures import Inputs, list_tensors, map_tensors
-from tent.method import ForwardPass, Method, State
+from tent.method import ForwardPass, Method, State, require_whole
 from tent.select import everything
 
 
@@ -46,10 +46,8 @@ class TTT(Method):
     needs = frozenset({"rotation head"})
 
     def __post_init__(self) -> None:
-        for name, least in (("copies", 1), ("shift", 0), ("seed", 0)):
-            value = getattr(self, name)
-            if (value is not None or name != "shift") and not (isinstance(value, int) and value >= least):
-                raise ValueError(f"TTT {name} must be a whole number from {least} on, got {value!r}")
+        require_whole(self, "copies")
+        require_whole(self, "seed", *() if self.shift is None else ("shift",), least=0)
 
     def start(self, state: State) -> None:
         """Refuse a model without a rotation head."""

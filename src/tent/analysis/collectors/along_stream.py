@@ -81,7 +81,7 @@ class AlongStream(Collector):
         first = next((points[0] for points in self._points.values()), None)
         classes, images = (first.answers.size, first.images) if first else (0, 0)
         about: dict[str, float] = {"batches a point": self._stride, "batches": self._batches, "classes": classes}
-        about["effective classes of uniform answers"] = expect_classes(classes, images)
+        about["effective classes of uniform answers"] = effective_classes_by_chance(classes, images)
         return Numbers(self.name, {"": rows}, about, self._notes())
 
     def _notes(self) -> list[str]:
@@ -91,7 +91,7 @@ class AlongStream(Collector):
         return [f"{ends}: running means in the picture, and points of several batches, go across their ends"]
 
 
-def expect_classes(classes: int, images: int, draws: int = 200) -> float:
+def effective_classes_by_chance(classes: int, images: int, draws: int = 200) -> float:
     """Return the effective classes of answers to so few images that are drawn evenly from all classes: a mean."""
     if not classes or not images:
         return 0.0

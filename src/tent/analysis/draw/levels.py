@@ -23,7 +23,7 @@ def draw_levels(numbers: Numbers, title: str = "") -> Any:
     rows = [row for row in numbers.rows if row["method"] == method]
     if not any(row["level"] for row in rows):
         return _draw_domains(numbers, title)
-    known = _known(rows)
+    known = _available_measures(rows)
     figure, axes = panel_row(3 if "loss" in known else 1, 2.7, title, width=9.0 if "loss" in known else 5.0)
     for axis, name in zip(axes, known, strict=False):
         _draw_lines(axis, rows, name)
@@ -80,7 +80,7 @@ def _draw_points(axis: Any, rows: Sequence[Row]) -> None:
 
 def _draw_domains(numbers: Numbers, title: str) -> Any:
     """Draw the mean entropy of every domain, and the mean loss where labels are known, where domains have no level."""
-    known, methods = _known(numbers.rows), methods_of(numbers.rows)
+    known, methods = _available_measures(numbers.rows), methods_of(numbers.rows)
     figure, axes = panel_row(len(known), 2.4, title, width=5.5 if len(known) == 1 else 9.0)
     for axis, name in zip(axes, known, strict=True):
         _draw_bars(axis, [row for row in numbers.rows if row[name] is not None], name, methods)
@@ -102,7 +102,7 @@ def _draw_bars(axis: Any, rows: Sequence[Row], name: str, methods: Sequence[str]
     axis.set_xticks(range(len(domains)), [kind for kind, _ in domains])
 
 
-def _known(rows: Sequence[Row]) -> list[str]:
+def _available_measures(rows: Sequence[Row]) -> list[str]:
     """Return what is known of the shifted data: entropy, and loss where they have labels."""
     shifted = [row for row in rows if not row["original"]] or rows
     return [name for name in ("entropy", "loss") if all(row.get(name) is not None for row in shifted)]

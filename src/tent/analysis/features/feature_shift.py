@@ -49,7 +49,7 @@ def compare_features(
         raise ValueError(f"{shifted.total:,} shifted images and {clean.total:,} clean ones are no pairs; paired=False")
     names = list_layers(model, shifted, layers)
     models = add_oracle(model, models, shifted, lr)
-    if obstacle := find_obstacle(model, models, shifted, names):
+    if obstacle := find_pass_mismatch(model, models, shifted, names):
         raise ValueError(f"features: {obstacle}")
     reference = adapt(model, Source(), lean=False)
     for each in models.values():
@@ -88,7 +88,9 @@ def list_layers(model: nn.Module, stream: Stream, layers: Sequence[str] | int = 
     return choose_layers(model, layers, among=None if runs is None else set(runs))
 
 
-def find_obstacle(model: nn.Module, models: Mapping[str, Adapted], stream: Stream, layers: Sequence[str]) -> str | None:
+def find_pass_mismatch(
+    model: nn.Module, models: Mapping[str, Adapted], stream: Stream, layers: Sequence[str]
+) -> str | None:
     """Return why features of these layers cannot be compared, if so: a few images are answered, and nothing moves."""
     due = _count_answer(model, adapt(model, Source(), lean=False), stream, layers)
     if due is None:

@@ -77,4 +77,5 @@ ABLATION = Suite(
     TYPES,
     MODELS[NAME],
     means={MEAN: TYPES},
+    batch_rows=tuple(f"batch {size}" for size in BATCHES),
 )
