@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from tent.tasks import Segmentation
+from tent.tasks.segmentation import resize_logits, resize_rows
 
 IGNORE = 255
 # pixels by label and answer: 0 as 0 three times, 0 as 1 once, 1 as 1 twice; two are ignored; class 2 is never met
@@ -125,3 +126,11 @@ def test_what_cannot_be_measured_is_refused(answer: torch.Tensor, labels: torch.
     labels = torch.where(labels == IGNORE + 3, IGNORE, labels)
     with pytest.raises(ValueError, match=message):
         Segmentation(3).update(answer, labels)
+
+
+@pytest.mark.parametrize("size", [(11, 9), (31, 17), (5, 7), (64, 64)])
+def test_some_rows_of_resized_logits_are_those_of_all(size: tuple[int, int]) -> None:
+    given = torch.randn(2, 4, 11, 9, dtype=torch.float64)
+    bands = [range(start, min(start + 3, size[0])) for start in range(0, size[0], 3)]
+    found = torch.cat([resize_rows(given, size, band) for band in bands], dim=2)
+    torch.testing.assert_close(found, resize_logits(given, size), rtol=0, atol=1e-12)

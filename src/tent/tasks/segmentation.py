@@ -75,6 +75,17 @@ def resize_logits(logits: Tensor, size: Sequence[int]) -> Tensor:
     return F.interpolate(logits, size=tuple(size), mode="bilinear", align_corners=False)
 
 
+def resize_rows(logits: Tensor, size: Sequence[int], rows: range) -> Tensor:
+    """Return some rows of what `resize_logits` returns, for answers that are too large for memory as a whole."""
+    height = logits.shape[2]
+    places = torch.arange(rows.start, rows.stop, device=logits.device, dtype=logits.dtype)
+    places = ((places + 0.5) * (height / size[0]) - 0.5).clamp(min=0)
+    above = places.floor().long()
+    below, share = (above + 1).clamp(max=height - 1), (places - above).view(-1, 1)
+    between = logits[:, :, above] * (1 - share) + logits[:, :, below] * share  # (n, classes, rows, w)
+    return resize_logits(between, (len(rows), size[1]))
+
+
 def _check_finite(logits: Tensor) -> None:
     if not bool(logits.isfinite().all()):
         bad = int((~logits.isfinite()).flatten(1).any(1).sum())

@@ -87,6 +87,29 @@ def test_it_writes_maps_overlays_and_scores(scenes: Path) -> None:
     assert opened(scenes / "out/iterations.png").size[0] > 600
 
 
+@pytest.mark.parametrize("data", [PAIRS, "images"])
+def test_maps_and_scores_are_of_the_images_own_size_where_the_model_sees_another(scenes: Path, data: str) -> None:
+    assert (
+        run(scenes, "--method", "source", "--size", "12x16", "--batch", "3", "--panels", "1", data=data).returncode == 0
+    )
+    summary = json.loads((scenes / "out/summary.json").read_text())
+    right, net = 0, load_net(scenes)
+    for i, size in enumerate(SIZES):
+        found = read_map(scenes / "out", f"label_maps/{i}.png")
+        assert found.shape == size
+        assert read_map(scenes / "out", f"overlays/{i}.png").shape == (*size, 3)
+        seen = np.array(opened(scenes / "images" / f"{i}.png").resize((16, 12), Image.Resampling.BILINEAR))
+        x = (torch.from_numpy(seen).permute(2, 0, 1)[None] / 255 - 0.5) / 0.2
+        with torch.no_grad():
+            logits = torch.nn.functional.interpolate(net(x), size=size, mode="bilinear", align_corners=False)
+        assert np.array_equal(found, logits[0].argmax(0).numpy())
+        right += (found == read_map(scenes, f"labels/{i}.png")).sum()
+    pixels = sum(height * width for height, width in SIZES)
+    assert sum(summary["histogram_after"].values()) == pixels
+    if data == PAIRS:
+        assert summary["pixel_accuracy_after"] == pytest.approx(right / pixels)
+
+
 def test_images_without_labels(scenes: Path) -> None:
     ran = run(scenes, "--episodic", "--steps", "2", "--panels", "1", data="images")
     assert ran.returncode == 0, ran.stderr

@@ -40,7 +40,7 @@ class PixelRecord(Record):
         self.matrices = np.zeros((2, classes, classes))
 
     def add(self, before: Tensor, after: Tensor, labels: Tensor | None, more: bool = False) -> None:
-        """Note the logits of one image, (1, classes, h, w), and its labels, of the same size.
+        """Note the logits of one image, (1, classes, h, w), or of a part of it, and its labels, of the same size.
 
         Args:
             more: whether it is a further part of the last image, with pixels that no other part has.
@@ -52,7 +52,6 @@ class PixelRecord(Record):
         spread = (float(entropy(logits).double().sum()) for logits in (before, after))
         pixels, changed = answers[0].numel(), int((answers[0] != answers[1]).sum())
         own = np.array([pixels, changed, float(confidence(after).double().sum()), *spread, *known])
-        self.samples += 1
         if more:
             self.sums[-1] = self.sums[-1] + own
         else:

@@ -11,11 +11,11 @@ from tent.apps.adapt_run import Run, answer
 from tent.apps.out_folder import ITERATIONS_FILE, LABEL_MAPS, OVERLAYS, OutFolder
 from tent.apps.pixels.iterations import draw_iterations
 from tent.apps.pixels.pixel_record import TILE, PixelRecord, map_name
-from tent.data.preprocess import pillow_image
+from tent.data.preprocess import pillow_image, to_colour
 from tent.data.segments.class_map import IGNORE
 from tent.data.segments.label_maps import LabelMapImages, Map
 from tent.data.segments.palette import overlay, palette
-from tent.data.segments.tiles import TiledImages
+from tent.data.segments.tiles import TiledImages, find_extent
 from tent.data.sets.folders import FolderImages
 from tent.data.sets.images import Images, Pixels
 from tent.data.stream import Batch
@@ -23,10 +23,12 @@ from tent.engine.structures import call_inputs, find_logits
 from tent.evaluate import Track
 from tent.files import atomic_write
 from tent.plotting import has_matplotlib
-from tent.tasks.segmentation import resize_logits
+from tent.tasks.segmentation import resize_logits, resize_rows
 
 if TYPE_CHECKING:
     from tent.apps.adapt import Job
+
+MOST_VALUES = 2**25  # of logits at an image's own size at once: 128 MB
 
 
 def check_run(job: "Job", images: Images, classes: int) -> None:
@@ -45,6 +47,10 @@ def check_run(job: "Job", images: Images, classes: int) -> None:
     for file in (*images.files, *(images.maps if isinstance(images, LabelMapImages) else ())):
         if any(folder in (path := (images.folder / file).resolve()).parents for folder in written):
             raise ValueError(f"{path}: lies where a run in {job.out} writes its own; choose another --out")
+
+
+def _label_map(logits: torch.Tensor) -> Map:
+    return logits[0].argmax(0).to(torch.uint8).cpu().numpy()
 
 
 class PixelRun(Run):
@@ -66,21 +72,54 @@ class PixelRun(Run):
     def note(self, batch: Batch, output: Any) -> None:
         """Note one batch, and write its label maps."""
         after, before = find_logits(output, call_inputs(batch.inputs)), answer(self._source, batch)
-        done, size = self.record.samples, batch.inputs.shape[2:]
+        done = self.record.samples
         for i, place in enumerate(self.answered()[done : done + len(after)]):
-            own, new = (resize_logits(each[i : i + 1].float(), size) for each in (before, after))
-            labels = None if batch.labels is None else batch.labels[i : i + 1]
-            self._count(own, new, labels, place)
-            found = new[0].argmax(0).to(torch.uint8).cpu().numpy()
-            self.write_map(found, overlay(self.pixels(batch.inputs[i]), found, self.colours), place)
+            own, new = (each[i : i + 1].float() for each in (before, after))
+            if stored := self._open_resized(place):
+                image, labels = stored
+                found = self._count_resized(own, new, labels, image.shape[:2])
+            else:
+                image, labels = self.pixels(batch.inputs[i]), None if batch.labels is None else batch.labels[i : i + 1]
+                own, new = (resize_logits(each, image.shape[:2]) for each in (own, new))
+                found = self._count(own, new, labels, place)
+            self.record.samples += 1
+            self.write_map(found, overlay(image, found, self.colours), place)
 
-    def _count(self, before: torch.Tensor, after: torch.Tensor, labels: torch.Tensor | None, place: int) -> None:
-        """Add one image to the record, or of a tile what no tile of its image had before."""
-        if not isinstance(self.images, TiledImages):
-            return self.record.add(before, after, labels)
-        part = (..., *self.images.own_part(place))
-        labels = None if labels is None else labels[part]
-        return self.record.add(before[part], after[part], labels, more=not self.images.is_first(place))
+    def _count(self, before: torch.Tensor, after: torch.Tensor, labels: torch.Tensor | None, place: int) -> Map:
+        """Add one image to the record, or of a tile what no tile of its image had before; return the label map."""
+        if isinstance(self.images, TiledImages):
+            part = (..., *self.images.own_part(place))
+            own = None if labels is None else labels[part]
+            self.record.add(before[part], after[part], own, more=not self.images.is_first(place))
+        else:
+            self.record.add(before, after, labels)
+        return _label_map(after)
+
+    def _open_resized(self, place: int) -> tuple[Pixels, torch.Tensor | None] | None:
+        """Return an image and its labels as they are stored, where all of it is seen in another size; else None."""
+        images = self.images
+        if not isinstance(images, FolderImages) or isinstance(images, TiledImages):
+            return None
+        if self.entry.preprocess.crop is not None or self.entry.preprocess.keeps(find_extent(images, place)):
+            return None
+        image = to_colour(images.fetch(np.array([place]))[0])
+        if not isinstance(images, LabelMapImages) or not images.labelled:
+            return image, None
+        return image, torch.from_numpy(images.read_map(place)).long()[None]
+
+    def _count_resized(
+        self, before: torch.Tensor, after: torch.Tensor, labels: torch.Tensor | None, size: tuple[int, ...]
+    ) -> Map:
+        """Add one image to the record at a size, a few rows at a time, and return its label map at that size."""
+        step = max(1, MOST_VALUES // (after.shape[1] * size[1]))
+        found = []
+        for start in range(0, size[0], step):
+            rows = range(start, min(start + step, size[0]))
+            own, new = (resize_rows(each, size, rows) for each in (before, after))
+            known = None if labels is None else labels[:, rows.start : rows.stop]
+            self.record.add(own, new, known, more=start > 0)
+            found.append(_label_map(new))
+        return np.concatenate(found)
 
     def write_map(self, labels: Map, laid: Pixels, place: int) -> None:
         """Write a label map with its palette, and the map laid over its image; a tile into those of its image."""

@@ -32,7 +32,7 @@ class TiledImages(LabelMapImages):
         self, images: FolderImages, order: Sequence[int], tile: tuple[int, int], preprocess: Preprocess
     ) -> None:
         self.whole, self.tile = images, tile
-        found = {place: _find_extent(images, place) for place in order}
+        found = {place: find_extent(images, place) for place in order}
         self.extents = {place: preprocess.extent(extent) for place, extent in found.items() if extent}
         self.boxes: list[Box] = [
             (place, top, left, new_top, new_left)
@@ -118,7 +118,7 @@ def _starts(whole: int, part: int) -> list[tuple[int, int]]:
     return [(max(min(start, whole - part), 0), start) for start in range(0, whole, part)]
 
 
-def _find_extent(images: FolderImages, place: int) -> tuple[int, int] | None:
+def find_extent(images: FolderImages, place: int) -> tuple[int, int] | None:
     """Return an image's height and width; None, and a note, of a file that cannot be read where such are left out."""
     image_module, path = pillow_image(), images.folder / images.files[place]
     try:
