@@ -34,6 +34,14 @@ def test_the_presets_of_torchvision_on_the_model() -> None:
     assert (found.size, found.crop, origin) == (256, 224, "the model's own transforms")
 
 
+def test_torchvisions_preset_of_segmentation_resizes_and_does_not_crop() -> None:
+    from torchvision.models.segmentation import LRASPP_MobileNet_V3_Large_Weights
+
+    found = read_preprocess(LRASPP_MobileNet_V3_Large_Weights.DEFAULT.transforms())
+    assert found is not None
+    assert (found.size, found.crop, found.sees_all) == (520, None, True)
+
+
 def test_a_function_of_an_image() -> None:
     from torchvision import transforms
 

@@ -83,6 +83,11 @@ class Preprocess:
             return _pair(self.crop)
         return now if self.size is None else _target(self.size, now)
 
+    @property
+    def sees_all(self) -> bool:
+        """Whether all of an image is seen, at whatever size."""
+        return self.crop is None
+
     def shape_map(self, labels: Pixels) -> Pixels:
         """Return a label map (h, w) resized and cropped as its image is, by the nearest pixel."""
         if self.size is not None and (to := _target(self.size, labels.shape)) != labels.shape:

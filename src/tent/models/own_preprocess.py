@@ -47,6 +47,11 @@ class Transform(Preprocess):
             f"tiles cannot be cut after the {self.words}; give --size and --crop, --mean and --std instead"
         )
 
+    @property
+    def sees_all(self) -> bool:
+        """Not known of a function."""
+        return False
+
     def shape_map(self, labels: Pixels) -> Pixels:
         """Refuse: nothing is known of where the function puts a pixel."""
         raise ValueError(f"label maps cannot follow the {self.words}; give --size and --crop, --mean and --std instead")
@@ -99,7 +104,7 @@ def read_preprocess(own: Any) -> Preprocess | None:
         if "input_size" in seen and "mean" in seen:
             return read_timm(seen)
         return read_processor(own if callable(own) else seen) if "image_mean" in seen else None
-    if all(hasattr(own, name) for name in ("resize_size", "crop_size", "mean", "std", "interpolation")):
+    if all(hasattr(own, name) for name in ("resize_size", "mean", "std", "interpolation")):  # segmenters have no crop
         return read_torchvision(own)
     return Transform(call=own) if callable(own) else None
 

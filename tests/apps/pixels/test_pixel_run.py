@@ -23,6 +23,11 @@ def net():
     return nn.Sequential(nn.Conv2d(3, 6, 3, 2, 1), nn.BatchNorm2d(6), nn.ReLU(), nn.Conv2d(6, 3, 3, 2, 1),
                          nn.BatchNorm2d(3))
 
+def cropping():
+    model = net()
+    model.transforms = lambda image: torch.rand(3, 12, 16)
+    return model
+
 def wide():
     return nn.Sequential(nn.Conv2d(3, 300, 1), nn.BatchNorm2d(300))
 """
@@ -108,6 +113,12 @@ def test_maps_and_scores_are_of_the_images_own_size_where_the_model_sees_another
     assert sum(summary["histogram_after"].values()) == pixels
     if data == PAIRS:
         assert summary["pixel_accuracy_after"] == pytest.approx(right / pixels)
+
+
+def test_what_a_function_makes_of_an_image_may_be_a_part_of_it(scenes: Path) -> None:
+    ran = tent(scenes, "adapt", "nets.py:cropping", "images", "--method", "bn", "--panels", "0", "--out", "out")
+    assert ran.returncode == 0, ran.stderr
+    assert {read_map(scenes / "out", f"label_maps/{i}.png").shape for i in range(3)} == {(12, 16)}
 
 
 def test_images_without_labels(scenes: Path) -> None:

@@ -100,7 +100,7 @@ class PixelRun(Run):
         images = self.images
         if not isinstance(images, FolderImages) or isinstance(images, TiledImages):
             return None
-        if self.entry.preprocess.crop is not None or self.entry.preprocess.keeps(find_extent(images, place)):
+        if not self.entry.preprocess.sees_all or self.entry.preprocess.keeps(find_extent(images, place)):
             return None
         image = to_colour(images.fetch(np.array([place]))[0])
         if not isinstance(images, LabelMapImages) or not images.labelled:
