@@ -47,7 +47,8 @@ def find_names(suite: str, what: str, wanted: Sequence[str], known: Sequence[str
     for text in wanted:
         for name in split_names(text, known):
             if not (own := _matches(name, known)):
-                there = ", ".join(display_name(each) for each in known)
+                names = [display_name(each) for each in known]
+                there = ("; " if any("," in each for each in names) else ", ").join(names)
                 raise ValueError(f"{suite} has no {what} {name!r}; it has {there}")
             found += [each for each in own if each not in found]
     return found
