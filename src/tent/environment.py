@@ -1,6 +1,7 @@
 """The machine and the software that a number is made with: versions, commit, hardware, time and memory."""
 
 import ctypes
+import hashlib
 import platform
 import subprocess
 import sys
@@ -44,6 +45,15 @@ def commit() -> str:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return "none"
+
+
+@lru_cache(maxsize=1)
+def hash_sources() -> str:
+    """Return the hash of this package's code as it lies on disk, which also tells apart what is not committed."""
+    digest, here = hashlib.sha256(), Path(__file__).resolve().parent
+    for path in sorted(here.rglob("*.py")):
+        digest.update(f"{path.relative_to(here).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def hardware(device: torch.device) -> str:

@@ -93,7 +93,7 @@ def test_offline_answers_after_are_kept_for_others_that_learn_offline(folder: Pa
 
 
 @pytest.mark.parametrize(
-    "change", [{"commit": "f" * 40}, {"versions": {"torch": "1.0"}}, {"hardware": "a processor, 64 threads"}]
+    "change", [{"sources": "f" * 64}, {"versions": {"torch": "1.0"}}, {"hardware": "a processor, 64 threads"}]
 )
 def test_what_was_learnt_elsewhere_is_learnt_again(
     folder: Path, fits: list[int], monkeypatch: pytest.MonkeyPatch, change: dict[str, object]

@@ -55,8 +55,7 @@ def test_a_table_from_one_command_and_then_nothing_to_do(folder: Path) -> None:
     ran = tent(folder, *arguments)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == f"cifar10-c: {ALL} of {ALL} cases done (0 before), in results\n"
-    assert ran.stderr.splitlines()[-2].startswith(f"[{ALL}/{ALL}] PL offline on ")
-    assert ran.stderr.splitlines()[-1].startswith("tent: 38 cases wait for 9 trainings: RG, UDA-SS on gaussian noise, ")
+    assert ran.stderr.splitlines()[-1].startswith(f"[{ALL}/{ALL}] PL offline on ")  # RG, UDA-SS and TTT are of others
     results = Store(folder / "results").all()
     assert len(results) == ALL
     chosen = {result.case.options["threshold"] for result in results if result.choices}

@@ -148,6 +148,7 @@ def test_what_to_train_is_one_line() -> None:
     )
     assert line.endswith(
         "such as: tent train --model r26 --method rg --source cifar10 --target cifar10-c:gaussian_noise:5:train"
+        " --epochs 2 --lr 0.05 --start r26-cifar10"
     )
     assert "\n" not in line
     one = describe_untrained(
@@ -155,7 +156,8 @@ def test_what_to_train_is_one_line() -> None:
     )
     assert one == (
         "1 case waits for 1 training: RG on USPS; train it with: "
-        "tent train --model r26 --method rg --source svhn --target usps --size 32"
+        "tent train --model r26 --method rg --source svhn --target usps --size 32 --epochs 10 --lr 0.05 --crop 2"
+        " --start r26-svhn"
     )
 
 

@@ -265,7 +265,8 @@ def test_the_papers_figures_of_whole_streams_are_not_passed_off_as_of_a_part(tmp
     for cell in suite.cells((0,), 64):
         store.put(result(cell.case, 0.5))
     made = build_table(read_grid(suite, store.all(), Query(limit=64)))
-    assert "Ours are of the first 64 images of each stream, the paper's of all of them." in made.remarks
+    assert made.remarks == ()
+    assert not [head for head in made.heads if "paper" in head]
     assert made.title.endswith("the first 64 images of each stream")
 
 
@@ -332,3 +333,45 @@ def test_a_word_that_some_results_leave_out_is_not_common(tmp_path: Path) -> Non
     assert found.common == {"reset": "never"}
     assert found.by_row["second"] == {"lr": "0.1"}
     assert not found.by_row["first"].get("lr")
+
+
+def test_a_row_that_was_trained_otherwise_than_the_papers_has_no_figure_of_it(tmp_path: Path) -> None:
+    store, suite = Store(tmp_path), SUITES["digits"]
+    fill(store, suite, (0,), lambda row, column, case: (0.5, 1.0))
+    for each in store.all():
+        if each.case.model == "trained:rg-svhn-usps":
+            store.put(replace(each, training={**each.training, "epochs": 2}))
+    grid = read_grid(suite, store.all())
+    assert (grid.paper("RG", "USPS"), grid.paper("RG", "MNIST"), grid.paper("BN", "USPS")) == (None, 15.0, 18.0)
+
+
+def test_columns_of_a_part_of_a_published_set_say_so_beside_the_papers(tmp_path: Path) -> None:
+    store, suite = Store(tmp_path), SUITES["digits"]
+    fill(store, suite, (0,), lambda row, column, case: (0.5, 1.0))
+    for each in store.all():
+        if each.case.data[0].name == "svhn":
+            words = {**each.protocol, "data": "svhn test (9 of the published 26 images): 9 images"}
+            store.put(replace(each, protocol=words))
+    remarks = build_table(read_grid(suite, store.all())).remarks
+    assert "MNIST→SVHN: ours are 9 of the published 26 images, the paper's all of them." in remarks
+    assert len([line for line in remarks if "of the published" in line]) == 1
+
+
+def test_the_best_is_not_sought_among_rows_of_other_numbers_of_images(tmp_path: Path) -> None:
+    store, suite = Store(tmp_path), SUITES["models"]
+    fill(store, suite, (0,), lambda row, column, case: (0.2 if case.images else 0.5, 1.0))
+    made = build_table(read_grid(suite, store.all()))
+    place = made.heads.index("public DenseNet")  # 2,000 images, not 10,000
+    assert not any(line.fields[place].bold for line in made.lines)
+
+
+def test_a_row_of_several_chosen_values_is_refused(tmp_path: Path) -> None:
+    store, suite = Store(tmp_path), SUITES["cifar10-c"]
+    fill(store, suite, (0, 1), lambda row, column, case: (0.5, 1.0))
+    for each in store.all():
+        if each.case.method == "pl" and each.choices and each.case.seed == 1:
+            case = replace(each.case, options={"threshold": 0.5})
+            store.put(replace(each, case=case, finished="2027-01-01T00:00:00+00:00"))
+    with pytest.raises(ValueError, match=r"cifar10-c: results of PL are of several values of threshold \(0.5, 0.9\)"):
+        read_grid(suite, store.all())
+    assert read_grid(suite, store.all(), Query(seeds=(0,))).summary("PL") is not None

@@ -197,3 +197,12 @@ def test_two_versions_of_ones_own_code_are_told_apart() -> None:
     with pytest.raises(ValueError, match=r"digits: the store has results of gone\.py with 2 different code"):
         read_grid(SUITES["digits"], results, Query(method=OWN))
     assert read_grid(SUITES["digits"], results, Query(method=OWN, hashes=("c2",))).rows[6] == "Sharpen"
+
+
+def test_results_of_another_batch_and_of_a_method_with_another_model_are_found(tmp_path: Path) -> None:
+    store, suite = Store(tmp_path), SUITES["cifar10-c"]
+    fill(store, suite.with_model("robustbench:Standard").with_batch(200), (0,), lambda row, column, case: (0.2, 1.0))
+    fill(store, suite.with_model("other").with_method("sar"), (0,), lambda row, column, case: (0.3, 1.0))
+    grids = read_grids([suite], store.all())
+    assert ("robustbench:Standard", "", 200) in {(grid.model, grid.method, grid.batch) for grid in grids}
+    assert "SAR" in {row for grid in grids if grid.model == "other" for row in grid.rows}

@@ -81,7 +81,8 @@ def test_what_is_not_there_is_one_line_with_the_command_that_makes_it(root: Path
     assert ran.returncode == 2
     assert ran.stderr == (
         "tent: trained:uda-ss-svhn-mnist-m: there is no such training, neither a folder nor in "
-        f"{root / 'models'}; make it with: tent train --model r26 --method uda-ss --source svhn --target mnist-m\n"
+        f"{root / 'models'}; make it with: tent train --model r26 --method uda-ss --source svhn --target mnist-m"
+        " --epochs 10 --lr 0.05 --crop 2 --start r26-svhn\n"
     )
     with pytest.raises(FileNotFoundError, match=r"mine is no folder of a training; it has no card\.json"):
         zoo.load(f"trained:{root / 'mine'}")
@@ -147,3 +148,12 @@ def test_a_name_tells_the_command_that_it_comes_from(method: str, source: str, t
 )
 def test_a_name_that_does_not_tell_leaves_it_open(name: str) -> None:
     assert train_command(name) == "tent train --method METHOD --out FOLDER"
+
+
+def test_the_command_of_a_table_has_its_recipe() -> None:
+    assert train_command("r26-gn-cifar10").startswith(
+        "tent train --model r26-gn --source cifar10 --epochs 24 --lr 0.1 "
+    )
+    assert train_command("ttt-cifar10") == (
+        "tent train --model r26 --method ttt --source cifar10 --epochs 3 --lr 0.05 --start r26-cifar10"
+    )

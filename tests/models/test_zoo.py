@@ -171,7 +171,11 @@ def test_a_source_model_of_the_tables_is_found_where_it_was_trained(
     save_file(NETWORKS["r26-gn"](classes=3).state_dict(), folder / "model.safetensors")
     sha256 = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
     card = {"model": "r26-gn", "classes": 3, "mean": [0.5] * 3, "std": [0.5] * 3, "class_names": list("abc")}
+    card["recipe"] = {"data": "usps"}
     (folder / "card.json").write_text(json.dumps({**card, "weights_sha256": sha256}))
     entry = zoo.load("r26-gn-usps")
     assert (entry.name, entry.weights) == ("r26-gn-usps", f"trained, sha256 {sha256[:12]}")
     assert not zoo.is_waiting("r26-gn-usps")
+    folder.rename(folder.with_name("r26-gn-mnist"))  # under the name of another training
+    with pytest.raises(ValueError, match="a training of source 'usps', and not 'mnist' as its name says; move its"):
+        zoo.load("r26-gn-mnist")

@@ -65,6 +65,8 @@ class Suite:
     choice: Choice | None = None
     only_means: bool = False  # whether its columns are shown by their means alone, since they are many
     batch_rows: tuple[str, ...] = ()  # rows that are about a batch size, and keep theirs
+    compares_models: bool = False  # whether its rows are models
+    asked_for: bool = False  # whether its model took the place of the suite's own
 
     def with_batch(self, size: int) -> "Suite":
         """Return the same table at another batch size; rows about a size, single images among them, keep theirs."""
@@ -81,15 +83,17 @@ class Suite:
         return self._with_cells(resize)
 
     def with_model(self, model: str) -> "Suite":
-        """Return the same table of another model."""
+        """Return the same table of another model, without the rows and columns of models beside the suite's own."""
+        if self.compares_models:
+            raise ValueError(f"{self.name} compares models, and has no one place for {model}; leave out --model")
 
         def rename(cells: list[Cell]) -> list[Cell]:
-            return [
-                replace(cell, case=replace(cell.case, model=model)) if cell.case.model == self.model else cell
-                for cell in cells
-            ]
+            own = [cell for cell in cells if cell.case.model == self.model]
+            return [replace(cell, case=replace(cell.case, model=model)) for cell in own]
 
-        return replace(self._with_cells(rename), model=model)
+        suite = replace(self._with_cells(rename), model=model, asked_for=True, title=self.title.replace(", R-26", ""))
+        present = {cell.row for cell in suite.cells((0,), None)}
+        return replace(suite, rows=tuple(row for row in self.rows if row in present))
 
     def with_rows(self, rows: Sequence[str]) -> "Suite":
         """Return the table of these rows alone; the candidates of its choice stay."""

@@ -53,7 +53,7 @@ def forecast(board: Board) -> Table:
         table.add_row(row, str(len(own)), f"{sum(job.images for job in own):,}", said)
     done = f"{board.before} of {board.total} cases are done, {len(board.plan.broken)} are out of reach"
     why = f" ({board.plan.broken[0][1]})" if board.plan.broken else ""
-    table.caption = f"{done}{why}; {time_left(board)}"
+    table.caption = Text(f"{done}{why}; {time_left(board)}")
     return table
 
 

@@ -57,7 +57,8 @@ def command(
     target: Annotated[
         str,
         typer.Option(
-            help="Unlabelled images for rg and uda-ss: SET, SET:test, or SET:TYPE[:SEVERITY] of a corrupted set.",
+            help="Unlabelled images for rg and uda-ss: SET (its training images), SET:test; of a corrupted set "
+            "SET:TYPE:SEVERITY:train, or SET:TYPE[:SEVERITY] for the test images themselves.",
             show_default="none",
         ),
     ] = Recipe.target,

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tent.data.data_folder import data_folder
 from tent.data.preprocess import Preprocess
@@ -18,10 +18,28 @@ WEIGHTS, CARD, CHECKPOINT = "model.safetensors", "card.json", "checkpoint.pt"  #
 TRAINED = "trained:"  # how the zoo calls them
 METHODS = ("rg", "uda-ss", "ttt")
 SIDES = {"mnist": 28, "mnist-m": 32, "svhn": 32, "usps": 16}  # of digits, which do not fit each other as stored
-RECIPES = {  # of source models of the tables that were not trained by the defaults
-    "hrnet-w18-small-v1-carla-7": "--size 176x288 --scales 0.5,1.25 --epochs 7 --batch 8 --lr 0.05 ",
+RECIPES = {  # of models of the tables that are not trained by the defaults
+    "r26-gn-cifar10": "--epochs 24 --lr 0.1 --precision float32",
+    "hrnet-w18-small-v1-carla-7": "--size 176x288 --scales 0.5,1.25 --epochs 7 --batch 8 --lr 0.05",
 }
-OPEN = "tent train --method METHOD --out FOLDER"  # where a name does not tell
+# of what starts from a source model: by method and source; the paper has ten epochs of RG and UDA-SS on digits
+JOINT_RECIPES = {
+    ("ttt", "cifar10"): "--epochs 3 --lr 0.05",
+    ("ttt", "cifar100"): "--epochs 3 --lr 0.05",
+    ("ttt", "svhn"): "--epochs 2 --lr 0.05 --crop 2",
+    **{(method, source): "--epochs 2 --lr 0.05" for method in ("rg", "uda-ss") for source in ("cifar10", "cifar100")},
+    **{(method, "svhn"): "--epochs 10 --lr 0.05 --crop 2" for method in ("rg", "uda-ss")},
+}
+UNKNOWN_COMMAND = "tent train --method METHOD --out FOLDER"  # where a name does not tell
+
+
+class Named(NamedTuple):
+    """What the name of a training says of it."""
+
+    network: str
+    method: str
+    source: str
+    target: str = ""  # as a recipe has it: cifar10-c:fog:5:train
 
 
 def build_from_card(name: str, card: Path, weights: Path, origin: str) -> Entry:
@@ -46,7 +64,10 @@ def load_trained(where: str) -> Entry:
     folder = find_training(where)
     if not is_trained(where):
         raise FileNotFoundError(f"{TRAINED}{where}: {_explain_absence(where, folder)}")
-    return build_from_card(f"{TRAINED}{where}", folder / CARD, folder / WEIGHTS, "trained")
+    entry = build_from_card(f"{TRAINED}{where}", folder / CARD, folder / WEIGHTS, "trained")
+    if folder == training_folder(where):
+        _check_name(where, folder / CARD)
+    return entry
 
 
 def load_own(name: str) -> Entry:
@@ -54,7 +75,9 @@ def load_own(name: str) -> Entry:
     folder = training_folder(name)
     if not (folder / CARD).is_file():
         raise FileNotFoundError(f"{name} is not trained yet; train it with: {train_command(name)}")
-    return build_from_card(name, folder / CARD, folder / WEIGHTS, "trained")
+    entry = build_from_card(name, folder / CARD, folder / WEIGHTS, "trained")
+    _check_name(name, folder / CARD)
+    return entry
 
 
 def split_own(name: str) -> tuple[str, str] | None:
@@ -126,21 +149,54 @@ def _explain_absence(where: str, folder: Path) -> str:
 
 def train_command(name: str) -> str:
     """Return how to train `METHOD-SOURCE-TARGET`, as in `rg-svhn-mnist`, `ttt-SOURCE`, or `NETWORK-SOURCE`."""
-    if own := split_own(name):
-        return f"tent train --model {own[0]} --source {own[1]} {RECIPES.get(name, '')}--out {training_folder(name)}"
     if own := split_tuned(name):
         return f"tent train --model {own[0]} --source {own[1]}"
+    named = read_name(name)
+    if named is None:
+        return UNKNOWN_COMMAND
+    words = ["tent train --model", named.network]
+    if named.method == "source":
+        words += ["--source", named.source, RECIPES.get(name, ""), f"--out {training_folder(name)}"]
+        return " ".join(filter(None, words))
+    words += ["--method", named.method, "--source", named.source]
+    if named.target:
+        here, there = SIDES.get(named.source), SIDES.get(named.target.split(":")[0])
+        words += ["--target", named.target, f"--size {here}" if here and there and here != there else ""]
+    if recipe := JOINT_RECIPES.get((named.method, named.source), ""):
+        words += [recipe, f"--start {named.network}-{named.source}"]
+    return " ".join(filter(None, words))
+
+
+def read_name(name: str) -> Named | None:
+    """Return what a name says: `NETWORK-SOURCE`, `METHOD-SOURCE-TARGET` or `ttt-SOURCE[-r26-gn]`; None of others."""
+    if own := split_own(name):
+        return Named(own[0], "source", own[1])
     method = next((each for each in METHODS if name.startswith(f"{each}-")), "")
     source, rest = _split_set(name.removeprefix(f"{method}-"))
-    target, more = _split_set(rest)
     if method == "ttt" and source and re.fullmatch(r"|r26-gn", rest):
-        return f"tent train --model {rest or 'r26'} --method ttt --source {source}"
+        return Named(rest or "r26", method, source)
+    target, more = _split_set(rest)
     if method in ("rg", "uda-ss") and source and target and re.fullmatch(r"|test|[a-z_]+-[1-5](-train)?", more):
-        words = ":".join([target, *more.split("-")] if more else [target])
-        here, there = SIDES.get(source), SIDES.get(target)
-        size = f" --size {here}" if here and there and here != there else ""
-        return f"tent train --model r26 --method {method} --source {source} --target {words}{size}"
-    return OPEN
+        return Named("r26", method, source, ":".join([target, *more.split("-")] if more else [target]))
+    return None
+
+
+def _check_name(name: str, card: Path) -> None:
+    """Refuse a card of another training than its folder's name says: a table would show it under that name."""
+    named, about = read_name(name), read_card(card)
+    if named is None:
+        return
+    recipe, training = about.get("recipe") or {}, about.get("training") or {}
+    found = Named(
+        str(about.get("model")).removesuffix("-rotation"),
+        training.get("method", "source"),
+        str(recipe.get("data")),
+        recipe.get("target") or "",
+    )
+    for what, due, own in zip(Named._fields, named, found, strict=True):
+        if due != own:
+            seen = f"{what} {own or 'none'!r}, and not {due or 'none'!r}"
+            raise ValueError(f"{card}: a training of {seen} as its name says; move its folder away, or rename it")
 
 
 def _split_set(text: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 from tent.data.preprocess import IMAGENET
 from tent.data.sets.catalog import get_set
 from tent.files import blame
-from tent.models.cards import build_from_card, is_trained, load_own, load_trained, read_card, split_own
+from tent.models.cards import CARD, build_from_card, load_own, load_trained, read_card, split_own, training_folder
 from tent.models.entry import Entry
 from tent.models.libraries import LIBRARIES, describe_weights, load_factory
 from tent.models.public import PUBLIC, load_public
@@ -59,7 +59,7 @@ def load(name: str, weights: str | os.PathLike[str] | None = None, pretrained: b
 
 def is_waiting(name: str) -> bool:
     """Tell whether a name is that of a source model of the tables that neither ships nor has been trained here."""
-    return name not in SHIPPED and split_own(name) is not None and not is_trained(name)
+    return name not in SHIPPED and split_own(name) is not None and not (training_folder(name) / CARD).is_file()
 
 
 def card(name: str) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def train(
             model, place = build_network(recipe, seen.source, begin), device or torch.device("cpu")
             kind = PixelTraining if pixels else Training
             training = kind(model, seen.source, preprocess, recipe, objective, place, seen.target)
-            head["versions"] = resume(training, left)
+            head |= resume(training, left)
             with show(training) as watch:
                 run(training, out, head, watch, every)
             finished = save_model(training.model.state_dict(), make_card(training, domains, head), out)
@@ -118,14 +118,13 @@ def identity(head: dict[str, Any]) -> dict[str, Any]:
     return {**head["recipe"], **own, "target_sha256": head.get("training", {}).get("target_sha256")}
 
 
-def resume(training: Training, left: dict[str, Any] | None) -> list[dict[str, str]]:
-    """Go on from what was left, if anything; the versions of all software that had a part in the run."""
-    now = versions()
-    if left is None:
-        return [now]
-    training.restore(left["state"])
-    before: list[dict[str, str]] = left["versions"]
-    return before if now in before else [*before, now]
+def resume(training: Training, left: dict[str, Any] | None) -> dict[str, list[Any]]:
+    """Go on from what was left, if anything; return the software and hardware that had a part in the run."""
+    now: dict[str, Any] = {"versions": versions(), "hardware": hardware(training.device)}
+    if left is not None:
+        training.restore(left["state"])
+    before = {name: list((left or {}).get(name, [])) for name in now}
+    return {name: own if now[name] in own else [*own, now[name]] for name, own in before.items()}
 
 
 def make_card(training: Training, domains: Domains, head: dict[str, Any]) -> dict[str, Any]:
@@ -157,7 +156,7 @@ def make_card(training: Training, domains: Domains, head: dict[str, Any]) -> dic
         "train_error": mistakes / n,
         "curve": training.curve,
         "seconds": seconds,
-        "hardware": hardware(training.device),
+        "hardware": "; then ".join(head["hardware"]),
     }
 
 

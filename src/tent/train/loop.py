@@ -150,7 +150,7 @@ class Training:
 def run(training: Training, folder: Path, head: dict[str, Any], watch: Watcher, every: float = 60.0) -> None:
     """Train to the end, saving the state each epoch and each `every` seconds; `head` says which run it is."""
     saved = monotonic()
-    with torch.random.fork_rng(), torch.backends.cudnn.flags(deterministic=True, benchmark=False):
+    with torch.random.fork_rng(), torch.backends.cudnn.flags(enabled=True, deterministic=True, benchmark=False):
         while training.step < training.steps:
             training.advance()
             loss, mistakes, n = training.sums.tolist()

@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 
 from tent.adapted import Adapted
 from tent.bench.case import Case
-from tent.environment import best_device, provenance
+from tent.environment import best_device, hash_sources, provenance
 from tent.files import atomic_write
 
 UNFIT = (ValueError, TypeError, KeyError, RuntimeError)  # what loading another version's file may raise
@@ -59,8 +59,9 @@ class AdaptedCache:
 
 
 def _learnt_with() -> dict[str, Any]:
-    """Return the commit, versions and hardware that a result of now would carry."""
-    return {name: value for name, value in provenance(best_device()).items() if name != "finished"}
+    """Return the versions and hardware that a result of now would carry, and the code, changed files too."""
+    now = {name: value for name, value in provenance(best_device()).items() if name not in ("finished", "commit")}
+    return {"sources": hash_sources(), **now}
 
 
 def _can_share(case: Case, adapted: Adapted) -> bool:

@@ -67,8 +67,9 @@ def _evaluate(
 ) -> tuple[Evaluation, dict[str, str]]:
     torch.manual_seed(case.seed)  # for a method that draws
     adapted = build_adapted(case, entry)
-    fit = build_stream(replace(case, domains="sequence"), [case.fit], entry) if case.fit else None
-    shown = replace(case, domains="sequence", order="shuffled", images=None)
+    whole = replace(case, domains="sequence", images=None)  # how much is fitted to is said by its own part
+    fit = build_stream(whole, [case.fit], entry) if case.fit else None
+    shown = replace(whole, order="shuffled")
     prepare = build_stream(shown, [case.prepare], entry) if case.prepare else None
     if prepare is not None:
         with closing(prepare.prefetch()) as batches:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tent.bench.case import Case
-from tent.bench.paper import MEAN, published_value
+from tent.bench.paper import MEAN, published_epochs, published_value
 from tent.bench.read.metric import Metric, primary_metric
 from tent.bench.result import Result
 
@@ -132,8 +132,14 @@ class Grid:
         return [entry for (own, _), entry in self.entries.items() if own == row]
 
     def paper(self, row: str, column: str) -> float | None:
-        """Return the paper's number of a cell as it is printed, where there is one; another model or batch has none."""
-        return None if self.model or self.batch else published_value(self.name, row, column)
+        """Return the paper's number of a cell as it is printed, where there is one and what was run is like it."""
+        if self.model or self.batch or self.limit:
+            return None
+        due = published_epochs(self.name, row)
+        results = [result for entry in self.group(row, column) for result in entry.successes.values()]
+        if due and any((result.training or {}).get("epochs", due) != due for result in results):
+            return None
+        return published_value(self.name, row, column)
 
     @property
     def headline(self) -> str:

@@ -1,8 +1,9 @@
 """From a store to grids: a suite's cells matched with the results that a query asks for."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tent.bench.case import Case
 from tent.bench.read.grid import Entry, Grid
@@ -96,9 +97,13 @@ def read_grids(suites: Iterable[Suite], results: Sequence[Result], hashes: tuple
     grids: list[Grid] = []
     unseen = set(by_case)
     for suite, query in _possible_tables(suites, by_case):
-        if not any(query.model in ("", case.model) and query.method in ("", case.method) for case in unseen):
+        if not any(_may_hold(query, case) for case in unseen):
             continue  # it has nothing that a suite of its own has not shown
-        cases = stored_cases(query.apply(suite), by_case, query.limit)
+        try:
+            changed = query.apply(suite)
+        except ValueError:
+            continue  # it has no place for such a model, method or batch
+        cases = stored_cases(changed, by_case, query.limit)
         if cases & unseen:
             # a hash that was picked for one suite may be none of another's
             known = {value for case in cases for result in by_case[case] for value in all_hashes(result.case)}
@@ -112,25 +117,29 @@ def _possible_tables(suites: Iterable[Suite], by_case: CaseResults) -> list[tupl
     changes = [
         *((model, "") for model in sorted({case.model for case in by_case})),
         *(("", method) for method in sorted({case.method for case in by_case})),
-        *sorted({(case.model, case.method) for case in by_case if "method" in case.files}),
+        *sorted({(case.model, case.method) for case in by_case}),
     ]
     limits = (None, *sorted({case.images for case in by_case if case.images is not None}))
+    batches = (None, *sorted({case.batch_size for case in by_case}))
     tables = [(suite, Query()) for suite in suites]
     tables += [
         (suite, Query(model=model, method=method))
         for suite, _ in list(tables)
         for model, method in changes
-        if model != suite.model and (not method or _has_place(suite, method))
+        if model != suite.model
     ]
-    return [(suite, replace(query, limit=limit)) for limit in limits for suite, query in tables]
+    return [
+        (suite, replace(query, limit=limit, batch=batch))
+        for batch in batches
+        for limit in limits
+        for suite, query in tables
+    ]
 
 
-def _has_place(suite: Suite, method: str) -> bool:
-    try:
-        suite.with_method(method)
-    except ValueError:
-        return False
-    return True
+def _may_hold(query: Query, case: Case) -> bool:
+    """Tell whether a case could stand in the table of a query, as far as what is changed in it."""
+    changes = ((query.model, case.model), (query.method, case.method), (query.batch, case.batch_size))
+    return all(not wanted or wanted == own for wanted, own in changes)
 
 
 def _grid(suite: Suite, cells: Sequence[Cell], chosen: CaseResults, query: Query) -> Grid:
@@ -141,6 +150,7 @@ def _grid(suite: Suite, cells: Sequence[Cell], chosen: CaseResults, query: Query
         results.setdefault(place, {})[cell.case.seed] = _latest(chosen.get(cell.case, []))
         first.setdefault(place, cell)
     entries = {place: Entry(first[place].case, own, first[place].domain) for place, own in results.items()}
+    _check_choices(suite, entries)
     return Grid(
         name=suite.name,
         title=suite.title,
@@ -155,6 +165,22 @@ def _grid(suite: Suite, cells: Sequence[Cell], chosen: CaseResults, query: Query
         batch=query.batch,
         only_means=suite.only_means,
     )
+
+
+def _check_choices(suite: Suite, entries: Mapping[tuple[str, str], Entry]) -> None:
+    """Refuse a row whose results were run at several values of an option that is chosen once for all of them."""
+    values: dict[tuple[str, str], set[Any]] = {}
+    for (row, _), entry in entries.items():
+        for option in entry.case.choose:
+            own = {result.case.options[option] for result in entry.successes.values()}
+            values.setdefault((row, option), set()).update(own)
+    for (row, option), found in values.items():
+        if len(found) > 1:
+            said = ", ".join(f"{value:g}" for value in sorted(found))
+            raise ValueError(
+                f"{suite.name}: results of {row} are of several values of {option} ({said}), since it was chosen anew; "
+                "choose seeds of one of them with --seeds, or run the others again"
+            )
 
 
 def _latest(results: Sequence[Result]) -> Result | None:

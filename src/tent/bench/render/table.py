@@ -1,5 +1,6 @@
 """A table: a grid laid out with the paper's numbers beside ours, which all of its forms are written from."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -12,6 +13,7 @@ from tent.bench.read.training import budget, is_baseline, short_budget
 from tent.bench.render.caption import build_caption
 from tent.bench.result import Result
 
+PART_OF_SET = re.compile(r"\(([\d,]+ of the published [\d,]+ images)\)")  # in the words of a protocol
 WIDE = 6  # a table of more columns than rows, and of more than this, is read down its columns
 Kind = Literal["ours", "paper", "missing", "failed", "blank"]
 
@@ -164,7 +166,9 @@ def _trained(entries: Sequence[Entry]) -> list[Result]:
 def _compared_data(grid: Grid, row: str, column: str) -> object:
     """Return what rows must share to be compared: the data; None of what is not compared."""
     entries = grid.group(row, column)
-    return None if any(entry.uses_labels for entry in entries) else tuple(entry.case.data for entry in entries)
+    if any(entry.uses_labels for entry in entries):
+        return None
+    return tuple((entry.case.images, entry.case.data) for entry in entries)
 
 
 def _mark_best(metric: Metric, fields: Sequence[Field], data: Sequence[object]) -> tuple[Field, ...]:
@@ -186,13 +190,21 @@ def _transpose(lines: list[Line], heads: list[str]) -> list[Line]:
 
 
 def _remarks(grid: Grid) -> tuple[str, ...]:
-    parts = () if grid.model or grid.batch else published(grid.name)
+    parts = () if grid.model or grid.batch or grid.limit else published(grid.name)
     if not parts:
         return ()
     said = [f"The paper's numbers: {CITATION}, {' and '.join(part.where for part in parts)}."]
-    if grid.limit is not None and any(part.values for part in parts):
-        said.append(f"Ours are of the first {grid.limit:,} images of each stream, the paper's of all of them.")
-    return (*said, *(f"{part.note[0].upper()}{part.note[1:]}." for part in parts if part.note))
+    return (*said, *_parts_of_sets(grid), *(f"{part.note[0].upper()}{part.note[1:]}." for part in parts if part.note))
+
+
+def _parts_of_sets(grid: Grid) -> list[str]:
+    """Say of which columns with a number of the paper's ours are of a part of the published set."""
+    said = {}
+    for (row, column), entry in grid.entries.items():
+        for result in entry.successes.values() if grid.paper(row, column) is not None else ():
+            if found := PART_OF_SET.search(str(result.protocol.get("data", ""))):
+                said[column] = f"{display_name(column)}: ours are {found[1]}, the paper's all of them."
+    return list(said.values())
 
 
 def _seeds(seeds: Sequence[int]) -> str:

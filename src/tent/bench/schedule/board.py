@@ -145,4 +145,4 @@ def _wide_kind(case: Case) -> tuple[object, ...]:
 
 
 def _close_kind(case: Case) -> tuple[object, ...]:
-    return *_wide_kind(case), case.steps, case.batch_size, case.select, case.stats, case.answers
+    return *_wide_kind(case), case.steps, case.batch_size, case.select, case.stats, case.answers, case.fit

@@ -10,6 +10,8 @@ from tent.bench.suite import Cell, Suite
 from tent.models import zoo
 from tent.models.cards import TRAINED, is_trained, train_command
 
+FEW = 15  # columns that are named one by one: the types of a benchmark
+
 
 @dataclass(frozen=True)
 class Job:
@@ -72,7 +74,8 @@ def describe_untrained(cells: Sequence[Cell]) -> str:
         columns.setdefault(cell.row, []).append(cell.column.replace("_", " "))
     rows: dict[str, list[str]] = {}
     for row, own in columns.items():
-        rows.setdefault(", ".join(dict.fromkeys(own)), []).append(row)
+        names = list(dict.fromkeys(own))
+        rows.setdefault(", ".join(names) if len(names) <= FEW else f"{len(names)} columns", []).append(row)
     said = "; ".join(f"{', '.join(names)} on {where}" for where, names in rows.items())
     models = list(dict.fromkeys(cell.case.model.removeprefix(TRAINED) for cell in cells))
     counts = f"{len(cells)} case{_s(cells)} wait{'' if len(cells) > 1 else 's'} for {len(models)} training{_s(models)}"
@@ -83,8 +86,10 @@ def describe_untrained(cells: Sequence[Cell]) -> str:
 
 def _waits(suite: Suite, case: Case) -> bool:
     """Tell whether a case is of a model that a suite names and nobody has trained yet."""
-    own = case.model.startswith(TRAINED) and case.model != suite.model  # one that was asked for has to be there
-    return zoo.is_waiting(case.model) or (own and not is_trained(case.model.removeprefix(TRAINED)))
+    trained = case.model.startswith(TRAINED)
+    if case.model == suite.model and (trained or suite.asked_for):
+        return False  # it has to be there
+    return zoo.is_waiting(case.model) or (trained and not is_trained(case.model.removeprefix(TRAINED)))
 
 
 def _pin(plan: Plan, cells: Iterable[Cell]) -> list[Job]:

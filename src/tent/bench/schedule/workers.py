@@ -138,7 +138,7 @@ class Worker:
             result = self.pipe.recv()
         except (EOFError, OSError):
             self.process.join()
-            result = failure(job.case, self._death())
+            result = failure(job.case, self._death()).with_choices(job.choices)
             self.board.store.put(result)
             self._start()
         if isinstance(result, OSError):

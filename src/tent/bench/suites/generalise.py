@@ -16,6 +16,7 @@ from tent.data.corruptions import BENCHMARK
 
 NAME, MNIST = "cifar100-c", "SVHN→MNIST"
 IMAGES = 10_000  # of a target's test set
+TRAIN_IMAGES = {MNIST: 60_000}  # of a target's training set; 50,000 of a corruption's
 EPOCHS = {MNIST: 10}  # as in the paper; one epoch of a corruption
 ROWS = ("Source", "BN", "Tent offline, on test", "Tent offline, on train", "Tent offline, on as much of train")
 
@@ -29,14 +30,17 @@ def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
         for column, data in targets.items():
             model = DIGITS_MODEL if column == MNIST else MODELS[NAME]
             plain = Case(model, (data,), "source", seed=seed, images=limit)
-            found += [Cell(row, column, case) for row, case in _rows(plain, EPOCHS.get(column, 1)).items()]
+            found += [Cell(row, column, case) for row, case in _rows(plain, column).items()]
     return found
 
 
-def _rows(plain: Case, epochs: int) -> dict[str, Case]:
-    tent = replace(plain, method="tent", optimizer="adam", lr=1e-3, when="offline", epochs=epochs)
+def _rows(plain: Case, column: str) -> dict[str, Case]:
+    tent = replace(plain, method="tent", optimizer="adam", lr=1e-3, when="offline", epochs=EPOCHS.get(column, 1))
     train = replace(plain.data[0], split="train")
-    part = replace(train, part=(0, min(plain.images or IMAGES, IMAGES)))
+    images = min(plain.images or IMAGES, IMAGES)
+    part = replace(train, part=(0, images))
+    if images < IMAGES:  # as many times the test images as there are
+        train = replace(train, part=(0, images * TRAIN_IMAGES.get(column, 50_000) // IMAGES))
     cases = (plain, replace(plain, method="bn"), tent, replace(tent, fit=train), replace(tent, fit=part))
     return dict(zip(ROWS, cases, strict=True))
 

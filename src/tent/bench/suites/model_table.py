@@ -45,4 +45,5 @@ MODEL_TABLE = Suite(
     "r26-cifar10",
     MEANS,
     only_means=True,
+    compares_models=True,
 )

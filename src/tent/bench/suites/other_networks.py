@@ -42,4 +42,5 @@ ARCHITECTURES = Suite(
     "san10-pair-w0.25-cifar100",
     MEANS,
     only_means=True,
+    compares_models=True,
 )

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from tent.models.libraries import import_library
 
 PIXELS, PATCH, HEAD = 32, 4, 64  # an image's side, a patch's, and channels of an attention head
+LEAST = 16  # pixels a side that the ConvNeXt halves four times
 
 
 def vit_cifar(classes: int = 10, channels: int = 3, width: float = 1) -> nn.Module:
@@ -31,7 +32,19 @@ def convnext_cifar(classes: int = 10, channels: int = 3, width: float = 1) -> nn
         "patch_size": 2,
         "ls_init_value": None,
     }  # layer scale is for deep ones
-    return network(channels, classes, **own)  # type: ignore[no-any-return]
+    model: nn.Module = network(channels, classes, **own)
+    model.register_forward_pre_hook(check_least_side)
+    return model
+
+
+def check_least_side(model: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+    """Refuse images that the ConvNeXt cannot halve four times."""
+    height, width = inputs[0].shape[-2:]
+    if min(height, width) < LEAST:
+        raise ValueError(
+            f"images of {height}x{width}: convnext-cifar takes {LEAST} pixels a side at least; resize them with --size"
+            f" {PIXELS}"
+        )
 
 
 def check_side(model: nn.Module, inputs: tuple[Tensor, ...]) -> None:

@@ -13,7 +13,7 @@ OURS = "Tent"  # whose rows, with their variants, stand out
 
 def draw_multiples(grid: Grid, width: float = 9.5, title: str = "") -> Any:
     """Draw every row in every column, its spread over seeds, and the paper's number where there is one."""
-    groups = [*grid.columns, *grid.means]
+    groups = list(grid.titles)
     names = min(max(len(display_name(row)) for row in grid.rows) * style.LETTER + 0.12, 0.45 * width)
     room = width - names - RIGHT + GAP
     down = math.ceil(len(groups) / max(1, int(room / (LEAST + GAP))))
@@ -78,7 +78,7 @@ def _write_key(figure: Any, grid: Grid, above: float) -> None:
     """Say under the title what is drawn."""
     width, height = figure.get_size_inches()
     said = [grid.metric.axis]
-    if any(grid.paper(row, group) is not None for row in grid.rows for group in (*grid.columns, *grid.means)):
+    if any(grid.paper(row, group) is not None for row in grid.rows for group in grid.titles):
         said.append("diamond: the paper")
     if any(entry.uses_labels for entry in grid.entries.values()):
         said.append("white: uses labels")
