@@ -99,7 +99,5 @@ def test_a_vit_of_cifars_size_refuses_other_sides_in_one_line():
 
 
 def test_a_convnext_refuses_images_that_it_cannot_halve_four_times() -> None:
-    with pytest.raises(
-        ValueError, match="^images of 8x16: convnext-cifar takes 16 pixels a side at least; .* --size 32$"
-    ):
+    with pytest.raises(ValueError, match="images of 8x16: convnext-cifar takes 16 pixels a side at least"):
         find_network("convnext-cifar-w0.5")(classes=3)(torch.zeros(1, 3, 8, 16))
