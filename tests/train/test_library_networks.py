@@ -13,7 +13,7 @@ from torch import nn
 
 from tent.data import Preprocess
 from tent.models import zoo
-from tent.models.cards import split_own, split_tuned, train_command, tuned_name
+from tent.models.cards import split_source_name, split_tuned, train_command, tuned_name
 from tent.models.entry import Entry
 from tent.models.libraries import LIBRARIES
 from tent.train import Recipe, train
@@ -149,7 +149,7 @@ def test_its_name_says_how_it_is_trained():
     assert split_tuned("timm-resnet50-visda-c") == ("timm:resnet50", "visda-c")
     assert train_command("timm-resnet50-visda-c") == "tent train --model timm:resnet50 --source visda-c"
     assert split_tuned("rg-svhn-mnist") is split_tuned("timm-resnet50") is None
-    assert split_own("hf:someone/r26-cifar10") is split_own("timm:resnet50-cifar10") is None
+    assert split_source_name("hf:someone/r26-cifar10") is split_source_name("timm:resnet50-cifar10") is None
 
 
 def test_the_command_has_defaults_for_it_and_a_place(root):

@@ -5,7 +5,7 @@ import pytest
 from command import tent
 
 from tent.models import SCALED, zoo
-from tent.models.cards import split_own, train_command
+from tent.models.cards import split_source_name, train_command
 
 
 @pytest.fixture
@@ -37,10 +37,10 @@ def test_it_is_trained_at_a_width_and_found_in_the_zoo(root, network):
 
 
 def test_a_name_with_a_width_is_taken_apart_and_says_how_it_is_trained():
-    assert split_own("san10-pair-w0.25-cifar100") == ("san10-pair-w0.25", "cifar100")
-    assert split_own("vit-cifar-cifar100") == ("vit-cifar", "cifar100")
-    assert split_own("r26-gn-mnist-m") == ("r26-gn", "mnist-m")
-    assert split_own("r26-w2-cifar100") is None
+    assert split_source_name("san10-pair-w0.25-cifar100") == ("san10-pair-w0.25", "cifar100")
+    assert split_source_name("vit-cifar-cifar100") == ("vit-cifar", "cifar100")
+    assert split_source_name("r26-gn-mnist-m") == ("r26-gn", "mnist-m")
+    assert split_source_name("r26-w2-cifar100") is None
     assert train_command("mdeq-w0.25-cifar100").startswith("tent train --model mdeq-w0.25 --source cifar100 --out ")
 
 

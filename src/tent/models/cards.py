@@ -70,7 +70,7 @@ def load_trained(where: str) -> Entry:
     return entry
 
 
-def load_own(name: str) -> Entry:
+def load_source_model(name: str) -> Entry:
     """Return a source model of the tables that does not ship, from the data folder's `models`."""
     folder = training_folder(name)
     if not (folder / CARD).is_file():
@@ -80,7 +80,7 @@ def load_own(name: str) -> Entry:
     return entry
 
 
-def split_own(name: str) -> tuple[str, str] | None:
+def split_source_name(name: str) -> tuple[str, str] | None:
     """Return network and set of a source model's name, such as r26w2-cifar10; None of other names."""
     for source in (each for each in SETS if name.endswith(f"-{each}")):
         network = name.removesuffix(f"-{source}")
@@ -169,7 +169,7 @@ def train_command(name: str) -> str:
 
 def read_name(name: str) -> Named | None:
     """Return what a name says: `NETWORK-SOURCE`, `METHOD-SOURCE-TARGET` or `ttt-SOURCE[-r26-gn]`; None of others."""
-    if own := split_own(name):
+    if own := split_source_name(name):
         return Named(own[0], "source", own[1])
     method = next((each for each in METHODS if name.startswith(f"{each}-")), "")
     source, rest = _split_set(name.removeprefix(f"{method}-"))

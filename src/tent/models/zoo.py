@@ -8,7 +8,15 @@ from typing import Any
 from tent.data.preprocess import IMAGENET
 from tent.data.sets.catalog import get_set
 from tent.files import blame
-from tent.models.cards import CARD, build_from_card, load_own, load_trained, read_card, split_own, training_folder
+from tent.models.cards import (
+    CARD,
+    build_from_card,
+    load_source_model,
+    load_trained,
+    read_card,
+    split_source_name,
+    training_folder,
+)
 from tent.models.entry import Entry
 from tent.models.libraries import LIBRARIES, describe_weights, load_factory
 from tent.models.public import PUBLIC, load_public
@@ -39,8 +47,8 @@ def load(name: str, weights: str | os.PathLike[str] | None = None, pretrained: b
         entry = load_public(name, pretrained and weights is None)
     elif name in SEGMENTERS:
         entry = load_segmenter(name, pretrained and weights is None)
-    elif split_own(name):
-        entry = load_own(name)
+    elif split_source_name(name):
+        entry = load_source_model(name)
     elif kind == "trained" and rest:
         entry = load_trained(rest)
     elif kind.endswith(".py") and rest:
@@ -59,7 +67,7 @@ def load(name: str, weights: str | os.PathLike[str] | None = None, pretrained: b
 
 def is_waiting(name: str) -> bool:
     """Tell whether a name is that of a source model of the tables that neither ships nor has been trained here."""
-    return name not in SHIPPED and split_own(name) is not None and not (training_folder(name) / CARD).is_file()
+    return name not in SHIPPED and split_source_name(name) is not None and not (training_folder(name) / CARD).is_file()
 
 
 def card(name: str) -> dict[str, Any]:
