@@ -36,7 +36,7 @@ def draw_change_of_loss(numbers: Numbers, title: str = "") -> Any:
     bar = figure.colorbar(image, cax=figure.add_axes((place.x1 + 0.012, place.y0, 0.012, place.height)))
     name_counts(bar.ax.yaxis, most)
     bar.ax.tick_params(labelsize=SMALL, colors=INK)
-    bar.set_label("images", fontsize=SMALL, color=INK)
+    bar.ax.set_title("images", fontsize=SMALL, color=INK, loc="left")  # beside the bar it would leave the picture
     return figure
 
 
