@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from tent.plotting import pyplot, running_mean, save
+from tent.plotting import pyplot, running_mean, save, save_figure
 
 
 def test_a_running_mean_is_over_the_last_values() -> None:
@@ -21,7 +21,15 @@ def test_a_picture_is_whole_and_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["one.png"]
     with Image.open(tmp_path / "one.png") as picture:
         assert picture.size == (390, 260)
-    assert not pyplot().get_fignums()
+    assert not pyplot().fignum_exists(figure.number)
+
+
+def test_a_picture_that_cannot_be_written_is_closed(tmp_path: Path) -> None:
+    for write in (save, save_figure):
+        figure, _ = pyplot().subplots(figsize=(3, 2))
+        with pytest.raises(FileNotFoundError):
+            write(figure, tmp_path / "no folder" / "one.png")
+        assert not pyplot().fignum_exists(figure.number)
 
 
 def test_without_matplotlib_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,10 +86,12 @@ def check_picture(path: Path) -> None:
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write a figure beside and rename it, and let it go."""
-    with atomic_write(path) as partial:
-        figure.savefig(partial, dpi=130, format=path.suffix[1:] or "png")
-    pyplot().close(figure)
+    """Write a figure beside and rename it, and close it, also where it cannot be written."""
+    try:
+        with atomic_write(path) as partial:
+            figure.savefig(partial, dpi=130, format=path.suffix[1:] or "png")
+    finally:
+        pyplot().close(figure)
 
 
 def running_mean(values: Sequence[float], window: int) -> list[float]:
@@ -141,12 +143,14 @@ def _wrap(text: str, width: float) -> list[str]:
 
 
 def save_figure(figure: Any, path: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write a figure in some formats, each file whole or not at all; close it, and return the files."""
+    """Write a figure in some formats, each file whole or not at all; close it in any case, and return the files."""
     files = [path.with_name(f"{path.name}.{form}") for form in formats]
-    for file in files:
-        with atomic_write(file) as partial:
-            write_figure(figure, partial, file.suffix[1:])
-    pyplot().close(figure)
+    try:
+        for file in files:
+            with atomic_write(file) as partial:
+                write_figure(figure, partial, file.suffix[1:])
+    finally:
+        pyplot().close(figure)
     return files
 
 
