@@ -287,8 +287,9 @@ def test_every_result_on_record_has_its_place_in_a_suite() -> None:
     by_case = group_by_case(results)
     found: set[str] = set()
     grouped = by_name("correlated").with_model("r26-gn-cifar10")
-    for suite in (*SUITES.values(), by_name("recurring").with_batch(64), grouped):
-        for limit in (None, 64, 100, 500, 2000):  # streams that are too long here are cut
+    dense = by_name("continual").with_model("densenet-cifar10")
+    for suite in (*SUITES.values(), by_name("recurring").with_batch(64), grouped, dense):
+        for limit in (None, 64, 100, 200, 500, 2000):  # streams that are too long here are cut
             found |= {result.case.key() for case in stored_cases(suite, by_case, limit) for result in by_case[case]}
     assert len(found) == len(results) >= 517
 

@@ -31,6 +31,10 @@ from tent.train.recipe import SCHEDULES, best_precision, cosine, may_flip, one_c
         {"hold": -0.1},
         {"schedule": "stairs"},
         {"precision": "float16"},
+        {"mean": 0.5},
+        {"std": 0.5},
+        {"mean": 2.0, "std": 0.5},
+        {"mean": -0.1, "std": 0.5},
     ],
     ids=str,
 )
@@ -40,11 +44,17 @@ def test_a_bad_value_is_refused_by_name(wrong):
 
 
 @pytest.mark.parametrize(
-    ("size", "method", "target"), [(None, "source", ""), (32, "source", ""), (32, "rg", "mnist"), (None, "ttt", "")]
+    ("own", "method", "target"),
+    [
+        ({}, "source", ""),
+        ({"size": 32}, "source", ""),
+        ({"size": 32, "mean": 0.5, "std": 0.5}, "rg", "mnist"),
+        ({}, "ttt", ""),
+    ],
 )
-def test_the_command_of_a_recipe_leads_back_to_it(monkeypatch, tmp_path, size, method, target):
+def test_the_command_of_a_recipe_leads_back_to_it(monkeypatch, tmp_path, own, method, target):
     choices = {"epochs": 3, "seed": 4, "lr": 0.05, "schedule": "cosine", "flip": False, "precision": "float32"}
-    recipe = Recipe(choose_network(method, "r26"), "cifar10", **choices, size=size, target=target)
+    recipe = Recipe(choose_network(method, "r26"), "cifar10", **choices, **own, target=target)
     got = []
 
     def train(recipe: Recipe, out: object, objective: Objective, **_: object) -> dict[str, object]:
@@ -72,6 +82,27 @@ def test_a_size_is_written_only_where_there_is_one():
     assert "size" not in plain.to_dict()
     assert "--size" not in plain.command()
     assert " --size 32 " in sized.command()
+
+
+def test_a_mean_and_deviation_are_written_only_where_they_are_chosen():
+    plain, chosen = Recipe("r26", "mnist"), Recipe("r26", "mnist", mean=0.5, std=0.5)
+    assert chosen.to_dict() == {**plain.to_dict(), "mean": 0.5, "std": 0.5}
+    assert " --mean 0.5 --std 0.5 " in chosen.command()
+    assert "--mean" not in plain.command()
+
+
+@pytest.mark.parametrize("wrong", [{"std": 0.0}, {"std": float("nan")}, {"mean": float("nan")}], ids=str)
+def test_a_deviation_of_nothing_is_refused(wrong):
+    with pytest.raises(ValueError, match="give a mean from 0 to 1 and a deviation above 0, or neither"):
+        Recipe("r26", "cifar10", **{"mean": 0.5, "std": 0.5, **wrong})
+
+
+@pytest.mark.parametrize(
+    ("model", "choices"), [("hrnet-w18-small-v1", {"size": (32, 32), "scales": (1.0, 1.0)}), ("timm:resnet18", {})]
+)
+def test_a_mean_is_not_for_networks_with_their_own(model, choices):
+    with pytest.raises(ValueError, match=f"{model} is normalised by ImageNet's or its own"):
+        Recipe(model, "cifar10", **choices, mean=0.5, std=0.5)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)

@@ -1,9 +1,11 @@
 """Training at a size: images, normalisation, error and card all follow it, and without one nothing changes."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from safetensors.torch import load_file
 
@@ -49,6 +51,23 @@ def test_every_batch_has_the_size_and_the_card_says_so(root, out):
     assert " --size 12 " in card["command"]
     assert (card["test_set"], card["test_images"]) == (load_labelled("cifar10", "test", root).name, 40)
     assert card["data_sha256"] == load_labelled("cifar10", "train", root).sha256  # of what is stored
+
+
+def test_a_chosen_mean_and_deviation_are_what_the_network_sees_by(root, out):
+    seen = []
+
+    class Noted(CrossEntropy):
+        def forward(self, model, batch):
+            seen.append(batch.inputs)
+            return super().forward(model, batch)
+
+    card = train(replace(SIZED, mean=0.5, std=0.25, crop=0), out, root=root, objective=Noted())
+    assert (card["mean"], card["std"], card["size"]) == ((0.5,) * 3, (0.25,) * 3, (12, 12))
+    levels = (torch.cat(seen) * 0.25 + 0.5) * 255
+    assert levels.sub(levels.round()).abs().max() < 1e-3
+    assert 0 <= levels.min() < 64 < 192 < levels.max() <= 255.001
+    with pytest.raises(ValueError, match=r"mean 0\.5 there, None here"):
+        train(replace(SIZED, crop=0), out, root=root)
 
 
 def test_mean_and_deviation_are_those_of_the_resized_images(root, out):

@@ -102,6 +102,19 @@ def command(
     precision: Annotated[
         str | None, typer.Option(help="bfloat16 or float32.", show_default="what is fast here")
     ] = None,
+    mean: Annotated[
+        float | None,
+        typer.Option(
+            help="Mean that images are normalised by, the same for every channel, such as 0.5.",
+            show_default="the training set's own",
+        ),
+    ] = None,
+    std: Annotated[
+        float | None,
+        typer.Option(
+            help="Deviation that images are normalised by, such as 0.5.", show_default="the training set's own"
+        ),
+    ] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda.", show_default="cuda where there is one")] = None,
     start: Annotated[
         str | None,
@@ -139,6 +152,8 @@ def command(
         size=parse_size("--size", size or (CROP if pixels else None)) or (own_side(model) if tuned else None),
         scales=parse_scales(scales or (SCALES if pixels else None)),
         target=target,
+        mean=mean,
+        std=std,
         **{**(TUNING if tuned else SEGMENTING if pixels else {}), **chosen},
     )
     if tuned and start is not None and out is None:  # its folder's name would not tell this start from the usual one

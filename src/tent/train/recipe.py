@@ -41,6 +41,8 @@ class Recipe:
     size: int | tuple[int, int] | None = None  # None: as stored
     scales: tuple[float, float] | None = None  # between which segmentation resizes an image before it is cropped
     target: str = ""  # the unlabelled images that are learnt from too, as in `Target`; none without
+    mean: float | None = None  # that is taken from every channel; None: the training set's own, channel by channel
+    std: float | None = None  # that every channel is divided by; None: as for the mean
 
     def __post_init__(self) -> None:
         for name in ("size", "scales"):
@@ -53,6 +55,7 @@ class Recipe:
             if not 0 <= getattr(self, name) < end:
                 raise ValueError(f"{name} must be at least 0 and below {end}, not {getattr(self, name)}")
         self._check_size()
+        self._check_normalisation()
         if min(self.rise, self.hold) < 0 or not self.rise + self.hold < 1:
             raise ValueError(f"rise {self.rise} and hold {self.hold} must be 0 or more, and below 1 together")
         if self.schedule not in SCHEDULES:
@@ -74,6 +77,16 @@ class Recipe:
             raise ValueError(
                 f"size must be above 0 and below {2**10}, not {self.size}; leave it out to keep images' own"
             )
+
+    def _check_normalisation(self) -> None:
+        if self.mean is None and self.std is None:
+            return
+        if self.mean is None or self.std is None or not (0 <= self.mean <= 1 and 0 < self.std < float("inf")):
+            raise ValueError(
+                f"mean {self.mean}, std {self.std}: give a mean from 0 to 1 and a deviation above 0, or neither"
+            )
+        if self.task == "segmentation" or is_library_network(self.model):
+            raise ValueError(f"mean {self.mean}, std {self.std}: {self.model} is normalised by ImageNet's or its own")
 
     @property
     def task(self) -> str:
