@@ -162,6 +162,25 @@ def test_longer_bursts_are_those_of_the_store() -> None:
     assert f"the order is the published one: {found}." in page("docs/methods.md")
 
 
+def test_single_images_are_those_of_the_store() -> None:
+    results, _ = open_results(ROOT / "results")
+    grid = read_grid(SUITES["single"], results, Query(seeds=(0,), limit=100))
+    rows = {  # as they are called on the page: of the network as shipped, and with group norms, which has no statistics
+        "Source": ("Source", "Source, group norm"),
+        "BN, prior 16": ("BN, prior 16", ""),
+        "Tent, prior 16": ("Tent, prior 16", ""),
+        "Tent, source statistics": ("Tent, source statistics", "Tent, group norm"),
+        "SAR, source statistics": ("SAR, source statistics", "SAR, group norm"),
+        "MEMO, episodic": ("MEMO", "MEMO, group norm"),
+    }
+    assert {row for both in rows.values() for row in both if row} == set(grid.rows)
+    for name, both in rows.items():
+        cells = [mean(grid, row, BENCHMARK) if row else "" for row in both]
+        assert line(name, *cells).replace("|  |", "| |") in page("docs/methods.md"), name
+    resets = grid.entries["SAR, source statistics", "fog"].results[0].counts["resets"]
+    assert f"the source {resets} times" in page("docs/methods.md")
+
+
 def stream_mean(grid: Grid, row: str) -> str:
     """Return the mean over the types and the three orders, all of which were run."""
     assert all(not grid.entries[row, column].missing_seeds for column in BENCHMARK), row
