@@ -85,6 +85,27 @@ def test_gta5_palettes_are_never_read_as_colours(tmp_path: Path) -> None:
     assert classes_of(images) == [0, 13, 255]
 
 
+@pytest.mark.parametrize(("ids", "colours"), [([7, 8, 26], 8), ([7, 8, 11, 26, 23, 21, 0, 17, 24], 8), ([7, 24], 256)])
+def test_gta5_refuses_ids_that_were_given_out_anew(tmp_path: Path, ids: list[int], colours: int) -> None:
+    """A picture in colours that was saved with few of them has a palette, too, and other ids."""
+    root = made.pairs(tmp_path / "gta5", ids, palette=True, images=8)
+    path = root / "labels/00001.png"
+    with Image.open(path) as image:
+        image.convert("RGB").quantize(colours).save(path)
+    images = load("gta5", "train", tmp_path)
+    assert images.targets(np.array([0])) is not None
+    with pytest.raises(ValueError, match=r"00001\.png: its palette gives the id \d+ the colour .*; take the map as"):
+        images.targets(np.array([1]))
+
+
+def test_gta5_takes_ids_as_grey(tmp_path: Path) -> None:
+    root = made.pairs(tmp_path / "gta5", [7, 26, 0])
+    with Image.open(root / "labels/00000.png") as image:
+        image.putpalette([i // 3 for i in range(768)])
+        image.save(root / "labels/00000.png")
+    assert classes_of(load("gta5", "train", tmp_path)) == [0, 13, 255]
+
+
 def test_gta5_is_split_as_its_authors_do_or_by_the_order_of_names(tmp_path: Path) -> None:
     from scipy.io import savemat
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from tent.data.sets.images import Each, Pixels
 
 IDS = ("L", "P", "1", "I;16", "I")  # Pillow's names for one number a pixel; "P" has a palette, which only colours it
 Map = NDArray[np.uint8]  # (h, w): the class of each pixel, 255 where it is not counted
+Colours = Mapping[int, tuple[int, int, int]]  # id -> red, green and blue
 
 
 class LabelMapImages(FolderImages):
@@ -24,6 +25,7 @@ class LabelMapImages(FolderImages):
     Args:
         pairs: of an image and its map, as paths inside the folder.
         rows: the share of an image, from its top, that is kept: some show the car that they were taken from.
+        colours: of some ids, as published; a map whose palette has others is refused, since its ids are others too.
     """
 
     def __init__(
@@ -33,12 +35,13 @@ class LabelMapImages(FolderImages):
         pairs: Sequence[tuple[str, str]],
         class_map: ClassMap | None,
         rows: float = 1.0,
+        colours: Colours | None = None,
     ) -> None:
         names = None if class_map is None else class_map.names
         classes = None if names is None else len(names)
         super().__init__(name, folder, [image for image, _ in pairs], None, classes, names)
         self.maps, self.class_map, self.rows = tuple(path for _, path in pairs), class_map, rows
-        self._hidden = False
+        self.colours, self._hidden = colours, False
 
     @property
     def labelled(self) -> bool:
@@ -71,7 +74,7 @@ class LabelMapImages(FolderImages):
     def read_map(self, index: int) -> Map:
         """Return the classes of one image's pixels, and check that they are of the image's size."""
         path = self.folder / self.maps[index]
-        ids = read_ids(path)
+        ids = read_ids(path, self.colours)
         with pillow_image().open(self.folder / self.files[index]) as image:
             width, height = image.size
         if ids.shape != (height, width):
@@ -97,18 +100,43 @@ class LabelMapImages(FolderImages):
         return pixels[: round(len(pixels) * self.rows)]
 
 
-def read_ids(path: Path) -> Map:
-    """Return the ids of one label map, which are never the colours of its palette, or say what is wrong with it."""
+def read_ids(path: Path, colours: Colours | None = None) -> Map:
+    """Return the ids of one label map, which are never the colours of its palette, or say what is wrong with it.
+
+    Args:
+        colours: that a palette, if there is one, must have for these ids.
+    """
     image_module = pillow_image()
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such label map; restore it, or fetch the set again")
     try:
         with image_module.open(path) as image:
-            mode, ids = image.mode, np.asarray(image)
+            mode, ids, palette = image.mode, np.asarray(image), image.getpalette() if image.mode == "P" else None
     except (OSError, ValueError, SyntaxError, image_module.DecompressionBombError) as error:
         raise ValueError(f"{path}: not a whole label map ({error}); replace or remove it") from error
     if mode not in IDS:
         raise ValueError(f"{path}: a picture in colours ({mode}), not a map of ids; save one number a pixel (L or P)")
     if ids.size and (ids.max() > 255 or ids.min() < 0):
         raise ValueError(f"{path}: holds the id {int(ids.max())}; ids are from 0 to 255")
-    return ids.astype(np.uint8)
+    ids = ids.astype(np.uint8)
+    if colours and palette:
+        _check_palette(path, ids, np.array(palette).reshape(-1, 3), colours)
+    return ids
+
+
+def _check_palette(path: Path, ids: Map, palette: NDArray[np.int64], colours: Colours) -> None:
+    """Refuse a map whose ids were given out anew, as `quantize` does to a picture in colours.
+
+    Ids before the first that has a colour are of no class, and so have none of these. Ids as grey may pass.
+    """
+    found = {id_: tuple(palette[id_].tolist()) for id_ in np.unique(ids).tolist() if id_ < len(palette)}
+    if all(colour == (id_,) * 3 for id_, colour in found.items()):
+        return
+    first, known = min(colours), set(colours.values())
+    for id_, colour in found.items():
+        if colour != colours.get(id_, colour) or (id_ < first and colour in known):
+            words = ", ".join(map(str, colour))
+            raise ValueError(
+                f"{path}: its palette gives the id {id_} the colour ({words}), which is another class's or none's in"
+                " this set; take the map as published, whose ids nothing has changed"
+            )

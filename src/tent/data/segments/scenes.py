@@ -6,7 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from tent.data.segments.class_map import ClassMap, read_class_map
-from tent.data.segments.label_maps import LabelMapImages
+from tent.data.segments.label_maps import Colours, LabelMapImages
+from tent.data.segments.palette import CITYSCAPES_COLOURS
 from tent.data.sets.folders import list_images
 from tent.data.sets.images import Images
 from tent.data.sets.published import Format, Set
@@ -74,11 +75,18 @@ def camvid_pairs(folder: Path, split: str, hint: str) -> Pairs:
 
 
 def open_maps(
-    known: Set, folder: Path, split: str, *, pairs: Callable[[Path, str, str], Pairs], ids: ClassMap, rows: float = 1.0
+    known: Set,
+    folder: Path,
+    split: str,
+    *,
+    pairs: Callable[[Path, str, str], Pairs],
+    ids: ClassMap,
+    rows: float = 1.0,
+    colours: Colours | None = None,
 ) -> Images:
     """Open one split of a set whose pairs are found in this way."""
     found = check_pairs(folder, pairs(folder, split, known.hint), known.hint)
-    images = LabelMapImages(f"{known.name} {split}", folder, found, ids, rows)
+    images = LabelMapImages(f"{known.name} {split}", folder, found, ids, rows, colours)
     if len(images) != known.splits[split]:
         images.name += f" ({len(images):,} of the published {known.splits[split]:,} images)"
     return images
@@ -86,7 +94,7 @@ def open_maps(
 
 def open_gta5(known: Set, folder: Path, split: str, *, ids: ClassMap) -> Images:
     """Open one split of GTA5; its name says so where the split is not the authors'."""
-    images = open_maps(known, folder, split, pairs=gta5_pairs, ids=ids)
+    images = open_maps(known, folder, split, pairs=gta5_pairs, ids=ids, colours=CITYSCAPES_COLOURS)
     images.name += "" if (folder / GTA5_LIST).is_file() else ", split by the order of names"
     return images
 
