@@ -316,13 +316,27 @@ def test_fewer_classes_than_a_model_without_names_has_are_not_counted_by_chance(
     (scenes / "names.txt").write_text("road\nsky\ncar\n")
     ran = run(scenes, "--method", "source", "--panels", "0", "--classes", "names.txt", data=two)
     assert ran.returncode == 0, ran.stderr
-    right = counted = 0
+    right, union, counted = np.zeros(3), np.zeros(3), 0
     for i in range(3):
         labels, answers = read_map(scenes, f"labels/{i}.png"), read_map(scenes / "out", f"label_maps/{i}.png")
-        counted += (labels != 1).sum()
-        right += ((labels == answers) & (labels != 1)).sum()
+        known = labels != 1
+        counted += known.sum()
+        right += [((labels == c) & (answers == c) & known).sum() for c in range(3)]
+        union += [(((labels == c) | (answers == c)) & known).sum() for c in range(3)]
     summary = json.loads((scenes / "out/summary.json").read_text())
-    assert summary["pixel_accuracy_after"] == pytest.approx(right / counted)
+    assert summary["pixel_accuracy_after"] == pytest.approx(right.sum() / counted)
+    assert union[1] > 0  # the model answers with it, and no label could be it
+    assert summary["mean_iou_after"] == pytest.approx((right / union)[[0, 2]].mean())
+    assert (summary["mean_iou_classes"], "mIoU (%), 2 classes" in ran.stdout) == (2, True)
+
+
+def test_an_id_that_is_none_of_the_models_classes_names_its_file(scenes: Path) -> None:
+    labels = np.array(opened(scenes / "labels/2.png"))
+    labels[0, 0] = 30
+    Image.fromarray(labels).save(scenes / "labels/2.png")
+    ran = run(scenes, "--panels", "0", data="pairs:images,labels")
+    assert ran.returncode == 2
+    assert "2.png: holds the id 30, but the model answers with 3 classes; say what ids mean: pairs:" in ran.stderr
 
 
 @pytest.mark.parametrize(

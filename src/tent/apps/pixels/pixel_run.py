@@ -60,7 +60,8 @@ class PixelRun(Run):
         super().__init__(*given)
         known = [names for names in (self.entry.class_names, self.images.class_names) if len(names or ()) == classes]
         names = known[0] if known and known[0] else map(str, range(classes))
-        self.record: PixelRecord = PixelRecord(tuple(names))
+        averaged = self.images.own_classes if isinstance(self.images, LabelMapImages) else None
+        self.record: PixelRecord = PixelRecord(tuple(names), averaged)
         self.colours = palette(self.record.class_names)
 
     def answer(self, folder: OutFolder, track: Track, left: dict[str, Any] | None) -> None:
@@ -167,7 +168,7 @@ class PixelRun(Run):
 
     def _restore_record(self, left: dict[str, NDArray[Any]]) -> None:
         if left:
-            self.record = PixelRecord.restore(left)
+            self.record = PixelRecord.restore(left, self.record.averaged)
 
     def files(self) -> list[str]:
         """Return where each image that was answered lies, also if its tiles were."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tent.data.preprocess import pillow_image, stack
-from tent.data.segments.class_map import ClassMap
+from tent.data.segments.class_map import IGNORE, ClassMap
 from tent.data.sets.folders import FolderImages
 from tent.data.sets.images import Each, Pixels
 
@@ -42,6 +42,7 @@ class LabelMapImages(FolderImages):
         super().__init__(name, folder, [image for image, _ in pairs], None, classes, names)
         self.maps, self.class_map, self.rows = tuple(path for _, path in pairs), class_map, rows
         self.colours, self._hidden = colours, False
+        self._most: int | None = None  # classes that ids without a class map may name
 
     @property
     def labelled(self) -> bool:
@@ -80,6 +81,8 @@ class LabelMapImages(FolderImages):
         if ids.shape != (height, width):
             seen = f"{ids.shape[0]}x{ids.shape[1]} for an image of {height}x{width}"
             raise ValueError(f"{path}: a map of {seen}; labels and images must be of one size")
+        if self.class_map is None:
+            self._check_ids(ids, path)
         return self._keep(ids if self.class_map is None else self.class_map.apply(ids, path))
 
     def match(self, names: Sequence[str]) -> None:
@@ -87,6 +90,23 @@ class LabelMapImages(FolderImages):
         if self.class_map is not None and tuple(names) != self.class_map.names:
             self.class_map = self.class_map.match(names, self.name)
             self.class_names, self.classes = self.class_map.names, len(names)
+
+    def limit_ids(self, classes: int) -> None:
+        """Refuse maps, as they are read, with ids that are none of so many classes, where no class map tells."""
+        self._most = classes
+
+    @property
+    def own_classes(self) -> tuple[int, ...] | None:
+        """The classes that the set has, which may be fewer than the model's; None where no class map tells."""
+        return None if self.class_map is None else tuple(sorted(set(self.class_map.classes.values())))
+
+    def _check_ids(self, ids: Map, path: Path) -> None:
+        wrong = [] if self._most is None else np.unique(ids[(ids >= self._most) & (ids != IGNORE)]).tolist()
+        if wrong:
+            raise ValueError(
+                f"{path}: holds the id {wrong[0]}, but the model answers with {self._most} classes; say what ids mean:"
+                " pairs:IMAGES,LABELS,CLASSES.json"
+            )
 
     @cached_property
     def sha256(self) -> str:
