@@ -289,6 +289,9 @@ def test_tiles_of_a_damaged_image_are_left_out(scenes: Path) -> None:
 
 @pytest.mark.parametrize("tile", [(), ("--tile", "12x16")])
 def test_unlabelled_takes_no_label_maps(scenes: Path, tile: tuple[str, ...]) -> None:
+    for path in (scenes / "labels").iterdir():
+        path.unlink()
+    assert "no such label map" in run(scenes, "--panels", "0", *tile).stderr
     ran = run(scenes, "--unlabelled", "--panels", "0", *tile)
     assert ran.returncode == 0, ran.stderr
     assert "mean_iou_after" not in json.loads((scenes / "out/summary.json").read_text())

@@ -264,6 +264,31 @@ def test_a_benchmark_refuses_a_model_of_as_many_other_classes(tmp_path: Path) ->
     _check_answerable(replace(entry, class_names=images.class_names), images, Data("carla"))
 
 
+def test_names_in_a_list_may_have_spaces(tmp_path: Path) -> None:
+    made.pairs(tmp_path / "carla", [7])
+    made.picture(tmp_path / "carla/images/town 1.png")
+    made.ids(tmp_path / "carla/labels/town 1.png", [7])
+    (tmp_path / "carla/valid.txt").write_text("town 1.png\n\n00001.png \n")
+    images = load("carla", "test", tmp_path)
+    assert [images.where(i) for i in range(len(images))] == ["images/00001.png", "images/town 1.png"]
+
+
+@pytest.mark.parametrize("name", ["cityscapes", "gta5", "carla", "camvid-7"])
+def test_images_alone_need_no_label_maps(tmp_path: Path, name: str) -> None:
+    made.cityscapes(tmp_path / "cityscapes")
+    made.camvid(tmp_path / "camvid")
+    for each in ("gta5", "carla"):
+        made.pairs(tmp_path / each, [7], images=4)
+        (tmp_path / each / "valid.txt").write_text("00003.png")
+    for folder in ("cityscapes/gtFine", "camvid/testannot", "gta5/labels", "carla/labels"):
+        (tmp_path / folder).rename(tmp_path / f"away-{folder.replace('/', '-')}")
+    with pytest.raises(FileNotFoundError, match="no such label map"):
+        load(name, root=tmp_path)
+    images = load(name, root=tmp_path, labelled=False)
+    assert (len(images), images.labelled, images.classes, len(images.sha256)) == (1, False, None, 64)
+    assert next(iter(Stream(images, 1))).labels is None
+
+
 def test_no_test_split_without_a_list_and_no_list_of_strangers(tmp_path: Path) -> None:
     made.pairs(tmp_path / "carla", [7])
     with pytest.raises(FileNotFoundError, match=r"valid\.txt: no such list, and so there is no test split"):

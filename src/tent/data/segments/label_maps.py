@@ -40,7 +40,8 @@ class LabelMapImages(FolderImages):
         names = None if class_map is None else class_map.names
         classes = None if names is None else len(names)
         super().__init__(name, folder, [image for image, _ in pairs], None, classes, names)
-        self.maps, self.class_map, self.rows = tuple(path for _, path in pairs), class_map, rows
+        self.maps: tuple[str, ...] = tuple(path for _, path in pairs)
+        self.class_map, self.rows = class_map, rows
         self.colours, self._hidden = colours, False
         self._most: int | None = None  # classes that ids without a class map may name
 
@@ -50,8 +51,9 @@ class LabelMapImages(FolderImages):
         return not self._hidden
 
     def hide_labels(self) -> None:
-        """Let the maps be, and what they say of classes."""
+        """Let the maps be, which need not be there then, and what they say of classes."""
         self._hidden, self.class_map, self.classes, self.class_names = True, None, None, None
+        self.maps = ()
 
     def fetch(self, indices: NDArray[np.int64], each: Each | None = None) -> Pixels | list[Pixels]:
         """Return these images, without the rows that are left out."""
