@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -113,7 +114,9 @@ def _write_card(out: Path, how: Mapping[str, int | str | None], images: int, spl
     """Note how a folder's images are made, and how many they will be, or refuse those that were made otherwise."""
     out.mkdir(parents=True, exist_ok=True)
     card = out / CARD
-    found = json.loads(card.read_text(encoding="utf-8")) if card.is_file() else {"tent": tent.__version__, **how}
+    found: dict[str, Any] = {"tent": tent.__version__, **how}
+    if card.is_file():
+        found = json.loads(card.read_text(encoding="utf-8"))
     for name, value in how.items():
         if (then := found.get(name)) != value:
             raise ValueError(f"{out} was made with {name} {then}, not {value}; delete it first to make it again")
