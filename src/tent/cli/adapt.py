@@ -27,7 +27,10 @@ from tent.cli.choices import (
     track,
 )
 
-DATA = "A folder of images, IMAGES.npy[,LABELS.npy], or a set that `tent data` lists."
+DATA = (
+    "A folder of images, IMAGES.npy[,LABELS.npy], pairs:IMAGES,LABELS[,CLASSES.json] of images and label maps, or "
+    "a set that `tent data` lists."
+)
 STATS = "source, batch, blend:W, prior:N or running:M; the method's own, or what suits small batches, if not given."
 EPOCHS = "Offline: learn from so many passes first, then answer. 0: online."
 WEIGHTS = "Weights in place of the model's own: safetensors, or a state_dict."

@@ -41,7 +41,7 @@ def show(context: typer.Context, root: Root = None) -> None:
         fetch = _amount(known.bytes) if known.bytes else "size unknown"
         table.add_row(known.name, known.title, str(known.classes), _pieces(there), on_disk, fetch)
     Console().print(table)
-    typer.echo("Besides: folder:PATH, npy:IMAGES,LABELS, torchvision:CLASS and hf:NAME.")
+    typer.echo("Besides: folder:PATH, npy:IMAGES,LABELS, pairs:IMAGES,LABELS, torchvision:CLASS and hf:NAME.")
 
 
 @app.command("get")
