@@ -140,14 +140,12 @@ class PixelRun(Run):
     def _paste(self, path: Path, part: Pixels, place: int) -> Pixels:
         """Return the picture of a whole image with one more tile's own pixels in it; the first begins it anew."""
         tiles: TiledImages = self.images  # type: ignore[assignment]
-        image, _, _, new_top, new_left = tiles.boxes[place]
         if tiles.is_first(place):
-            whole = np.full((*tiles.extents[image], *part.shape[2:]), IGNORE, dtype=np.uint8)
+            whole = tiles.begin(part, place)
         else:
             with pillow_image().open(path) as there:
                 whole = np.array(there)
-        own = part[tiles.own_part(place)]  # what two tiles share is the earlier's, as in the scores
-        whole[new_top : new_top + own.shape[0], new_left : new_left + own.shape[1]] = own
+        tiles.paste(whole, part, place)
         return whole
 
     def pixels(self, inputs: torch.Tensor) -> Pixels:
