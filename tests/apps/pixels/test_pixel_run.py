@@ -343,6 +343,42 @@ def test_an_id_that_is_none_of_the_models_classes_names_its_file(scenes: Path) -
 
 
 @pytest.mark.parametrize(
+    ("picture", "said"),
+    [
+        (Image.new("L", (5, 4)), "a map of 4x5 for an image of 20x28; labels and images must be of one size"),
+        (Image.new("RGB", (28, 20)), "a picture in colours (RGB), not a map of ids"),
+    ],
+)
+def test_all_maps_are_looked_at_before_anything_is_answered(scenes: Path, picture: Image.Image, said: str) -> None:
+    picture.save(scenes / "labels/2.png")
+    ran = run(scenes, "--panels", "0", "--order", "stored")
+    assert (ran.returncode, f"2.png: {said}" in ran.stderr) == (2, True), ran.stderr
+    assert not (scenes / "out/label_maps").exists()
+    assert run(scenes, "--panels", "0", "--order", "stored", "--limit", "2").returncode == 0  # which has none of it
+
+
+@pytest.mark.parametrize("more", [("--tile", "2x2"), ("--size", "2x2")])
+def test_images_that_are_too_small_for_statistics_are_told_what_to_type(scenes: Path, more: tuple[str, str]) -> None:
+    ran = run(scenes, *more, "--panels", "1")
+    larger = "a larger --tile" if more[0] == "--tile" else "a larger --batch or --size"
+    assert ran.returncode == 2
+    assert f"one value a channel, which has no statistics of its own; give {larger}, or --stats prior:16" in ran.stderr
+    assert run(scenes, *more, "--panels", "1", "--stats", "prior:16", "--overwrite").returncode == 0
+
+
+def test_label_maps_and_overlays_need_space(scenes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tent.apps import adapt
+
+    asked: list[int] = []
+    monkeypatch.setattr(adapt, "check_space", lambda path, needed: asked.append(needed))
+    for more in (("--limit", "1"), ("--order", "stored"), ("--order", "stored", "--tile", "12x16")):
+        assert run(scenes, "--panels", "0", *more, out=f"out{len(asked)}").returncode == 0
+    one, three, tiles = asked
+    assert three - one >= 2 * 24 * 32 * 0.7
+    assert tiles >= three
+
+
+@pytest.mark.parametrize(
     ("data", "more", "said"),
     [
         ("pairs:images,labels,classes.json", ("--batch", "3"), "one batch has images of 20x28 and 24x32"),

@@ -19,6 +19,7 @@ from tent.data.segments.tiles import TiledImages, find_extent
 from tent.data.sets.folders import FolderImages
 from tent.data.sets.images import Images, Pixels
 from tent.data.stream import Batch
+from tent.engine.mode import SingleValueError
 from tent.engine.structures import call_inputs, find_logits
 from tent.evaluate import Track
 from tent.files import atomic_write
@@ -47,6 +48,15 @@ def check_run(job: "Job", images: Images, classes: int) -> None:
     for file in (*images.files, *(images.maps if isinstance(images, LabelMapImages) else ())):
         if any(folder in (path := (images.folder / file).resolve()).parents for folder in written):
             raise ValueError(f"{path}: lies where a run in {job.out} writes its own; choose another --out")
+
+
+def pixel_bytes(images: Images, places: NDArray[np.int64]) -> int:
+    """Return about how many bytes the label maps and overlays of these images take, if all are as the first."""
+    if not isinstance(images, FolderImages):
+        return 0
+    extents = (find_extent(images, place) for place in places.tolist())
+    height, width = next((extent for extent in extents if extent), (0, 0))
+    return height * width * len(places)  # a byte a pixel: a map of a few classes is small, an overlay is not
 
 
 def _label_map(logits: torch.Tensor) -> Map:
@@ -160,7 +170,9 @@ class PixelRun(Run):
         if wanted and has_matplotlib() and "source data" not in self.adapted.method.needs:
             try:
                 draw_iterations(self, folder.path / ITERATIONS_FILE, wanted)
-            except ValueError as error:  # some models have a norm that one image is too little for
+            except SingleValueError as error:  # some models have a norm that one image is too little for
+                self.notices.add(f"no picture of single images is drawn: {error.problem}; --stats prior:16 would do")
+            except ValueError as error:
                 self.notices.add(f"no picture of single images is drawn: {error}")
         return super().write(folder)
 

@@ -2,9 +2,11 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,9 @@ from tent.data.preprocess import pillow_image, stack
 from tent.data.segments.class_map import IGNORE, ClassMap
 from tent.data.sets.folders import FolderImages
 from tent.data.sets.images import Each, Pixels
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 IDS = ("L", "P", "1", "I;16", "I")  # Pillow's names for one number a pixel; "P" has a palette, which only colours it
 Map = NDArray[np.uint8]  # (h, w): the class of each pixel, 255 where it is not counted
@@ -78,14 +83,30 @@ class LabelMapImages(FolderImages):
         """Return the classes of one image's pixels, and check that they are of the image's size."""
         path = self.folder / self.maps[index]
         ids = read_ids(path, self.colours)
-        with pillow_image().open(self.folder / self.files[index]) as image:
-            width, height = image.size
-        if ids.shape != (height, width):
-            seen = f"{ids.shape[0]}x{ids.shape[1]} for an image of {height}x{width}"
-            raise ValueError(f"{path}: a map of {seen}; labels and images must be of one size")
+        self._check_size(path, ids.shape[0], ids.shape[1], index)
         if self.class_map is None:
             self._check_ids(ids, path)
         return self._keep(ids if self.class_map is None else self.class_map.apply(ids, path))
+
+    def check_maps(self, indices: NDArray[np.int64]) -> None:
+        """Refuse maps that are in colours or not of their images' size, told from the files' headers alone."""
+        for index in indices.tolist() if self.labelled else ():
+            path = self.folder / self.maps[index]
+            with open_map(path) as image:
+                width, height = image.size
+            self._check_size(path, height, width, index)
+
+    def _check_size(self, path: Path, height: int, width: int, index: int) -> None:
+        """Refuse a map of another size than its image; one that cannot be read is for `fetch` to tell of."""
+        image_module = pillow_image()
+        try:
+            with image_module.open(self.folder / self.files[index]) as image:
+                seen = image.size
+        except (OSError, ValueError, SyntaxError, image_module.DecompressionBombError):
+            return
+        if seen != (width, height):
+            sizes = f"{height}x{width} for an image of {seen[1]}x{seen[0]}"
+            raise ValueError(f"{path}: a map of {sizes}; labels and images must be of one size")
 
     def match(self, names: Sequence[str]) -> None:
         """Take a model's own order of classes, by their names."""
@@ -122,22 +143,31 @@ class LabelMapImages(FolderImages):
         return pixels[: round(len(pixels) * self.rows)]
 
 
+@contextmanager
+def open_map(path: Path) -> Iterator["Image.Image"]:
+    """Open one label map, whose ids are not read yet, or say what is wrong with it."""
+    image_module = pillow_image()
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such label map; restore it, or fetch the set again")
+    try:
+        with image_module.open(path) as image:
+            mode = image.mode
+            if mode in IDS:
+                yield image
+    except (OSError, ValueError, SyntaxError, image_module.DecompressionBombError) as error:
+        raise ValueError(f"{path}: not a whole label map ({error}); replace or remove it") from error
+    if mode not in IDS:
+        raise ValueError(f"{path}: a picture in colours ({mode}), not a map of ids; save one number a pixel (L or P)")
+
+
 def read_ids(path: Path, colours: Colours | None = None) -> Map:
     """Return the ids of one label map, which are never the colours of its palette, or say what is wrong with it.
 
     Args:
         colours: that a palette, if there is one, must have for these ids.
     """
-    image_module = pillow_image()
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such label map; restore it, or fetch the set again")
-    try:
-        with image_module.open(path) as image:
-            mode, ids, palette = image.mode, np.asarray(image), image.getpalette() if image.mode == "P" else None
-    except (OSError, ValueError, SyntaxError, image_module.DecompressionBombError) as error:
-        raise ValueError(f"{path}: not a whole label map ({error}); replace or remove it") from error
-    if mode not in IDS:
-        raise ValueError(f"{path}: a picture in colours ({mode}), not a map of ids; save one number a pixel (L or P)")
+    with open_map(path) as image:
+        ids, palette = np.asarray(image), image.getpalette() if image.mode == "P" else None
     if ids.size and (ids.max() > 255 or ids.min() < 0):
         raise ValueError(f"{path}: holds the id {int(ids.max())}; ids are from 0 to 255")
     ids = ids.astype(np.uint8)
