@@ -1,11 +1,13 @@
 """Street scenes in their published layouts, and what is said of those that are not whole."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scenes_made as made
+from command import tent
 from PIL import Image
 from torch import nn
 
@@ -96,6 +98,26 @@ def test_gta5_refuses_ids_that_were_given_out_anew(tmp_path: Path, ids: list[int
     assert images.targets(np.array([0])) is not None
     with pytest.raises(ValueError, match=r"00001\.png: its palette gives the id \d+ the colour .*; take the map as"):
         images.targets(np.array([1]))
+
+
+def test_the_command_refuses_them_and_needs_no_maps_where_it_takes_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = made.pairs(tmp_path / "sets/gta5", [7, 8, 26], palette=True, images=8)
+    monkeypatch.setenv("TENT_DATA", str(tmp_path / "sets"))
+    (tmp_path / "nets.py").write_text(
+        "from torch import nn\n\ndef net():\n    return nn.Sequential(nn.Conv2d(3, 19, 3, 2, 1), nn.BatchNorm2d(19))\n"
+    )
+    with Image.open(root / "labels/00007.png") as image:  # of the test split
+        image.convert("RGB").quantize(8).save(root / "labels/00007.png")
+    command = ("adapt", "nets.py:net", "gta5", "--mean", "0.5", "--std", "0.2", "--panels", "0", "--out")
+    ran = tent(tmp_path, *command, "first")
+    assert (ran.returncode, "00007.png: its palette gives the id" in ran.stderr) == (2, True), ran.stderr
+    shutil.rmtree(root / "labels")
+    assert "no such label map and 1 more" in tent(tmp_path, *command, "second").stderr
+    ran = tent(tmp_path, *command, "third", "--unlabelled")
+    assert ran.returncode == 0, ran.stderr
+    assert len(list((tmp_path / "third/label_maps").rglob("*.png"))) == 2
 
 
 def test_gta5_takes_ids_as_grey(tmp_path: Path) -> None:
