@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import timm
 import torch
+import torch.nn.functional as F
 from command import tent
 from PIL import Image
 
@@ -48,6 +49,31 @@ def test_the_trunk_computes_what_timms_does() -> None:
     assert len(seen) == len(due) == 4
     for ours, theirs in zip(seen, due, strict=True):
         assert torch.allclose(ours, theirs, atol=1e-4)
+
+
+def test_the_head_computes_what_the_authors_does() -> None:
+    """All branches at the size of the finest, corners not aligned, the finest first; then 1x1, norm, relu and 1x1."""
+    torch.manual_seed(0)
+    model, seen = HRNet(TINY, 5).eval(), []
+    for layer in model.modules():
+        if isinstance(layer, torch.nn.BatchNorm2d):
+            layer.running_mean.normal_(std=0.2)  # type: ignore[union-attr, operator]
+            layer.running_var.uniform_(0.5, 2)  # type: ignore[union-attr, operator]
+    model.stage4.register_forward_hook(lambda module, inputs, output: seen.extend(output))
+    with torch.no_grad():
+        logits = model(torch.randn(2, 3, 50, 70))
+        size, weights = seen[0].shape[2:], model.state_dict()
+        assert [branch.shape[1] for branch in seen] == [4, 8, 16, 32]
+        maps = [seen[0], *(F.interpolate(branch, size, mode="bilinear", align_corners=False) for branch in seen[1:])]
+        x = torch.cat(maps, 1)  # (2, 60, 13, 18)
+        first, bias, last, shift = (weights[f"last_layer.{i}.{name}"] for i in (0, 3) for name in ("weight", "bias"))
+        x = torch.einsum("oi,nihw->nohw", first[..., 0, 0], x) + bias[:, None, None]
+        mean, var, scale, move = (
+            weights[f"last_layer.1.{name}"][:, None, None] for name in ("running_mean", "running_var", "weight", "bias")
+        )
+        x = ((x - mean) / (var + 1e-5).sqrt() * scale + move).clamp(min=0)
+        due = torch.einsum("oi,nihw->nohw", last[..., 0, 0], x) + shift[:, None, None]
+    assert torch.allclose(logits, due, atol=1e-5)
 
 
 @pytest.mark.parametrize("size", [(64, 64), (50, 70), (33, 47)])

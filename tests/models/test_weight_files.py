@@ -2,14 +2,16 @@
 
 import io
 import random
+import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import save
 from torch import nn
 
-from tent.models.weight_files import load_weights, read_weights
+from tent.models.weight_files import NUMBERS, load_weights, read_weights
 from tent.train.run_folder import read_checkpoint
 
 STATE = {"a": torch.arange(4.0), "b": torch.ones(2, 2)}
@@ -70,3 +72,45 @@ def test_other_sizes_inside_are_not_taken_for_other_classes(tmp_path) -> None:
     torch.save(net(4).state_dict(), tmp_path / "w.pt")
     with pytest.raises(ValueError, match=r"0.weight is \(4, 2\) there, \(5, 2\) in the model$"):
         load_weights(net(5), "net", tmp_path / "w.pt")
+
+
+@pytest.mark.parametrize("score", [np.float64(0.7), np.float32(0.7), np.int64(3)])
+def test_numbers_of_numpys_beside_the_weights_are_passed_over(score: object, tmp_path: Path) -> None:
+    """As the checkpoints of a training that notes its best score."""
+    whole = {"epoch": 484, "best_mIoU": score, "state_dict": STATE, "optimizer": {"state": {}, "param_groups": []}}
+    torch.save(whole, tmp_path / "checkpoint.pth.tar")
+    found = read_weights(tmp_path / "checkpoint.pth.tar")
+    assert all(torch.equal(found[name], tensor) for name, tensor in STATE.items())
+    torch.save({"a": torch.ones(1), "b": score}, tmp_path / "mixed.pt")
+    with pytest.raises(ValueError, match="not a state_dict of tensors"):
+        read_weights(tmp_path / "mixed.pt")
+    assert not set(torch.serialization.get_safe_globals()) & set(NUMBERS)  # allowed for this file alone
+
+
+def test_numbers_of_an_older_numpy_are_passed_over(tmp_path: Path) -> None:
+    raw = saved({"best_mIoU": np.float64(0.7), "state_dict": STATE})
+    here, there = b"numpy._core.multiarray\nscalar", b"numpy.core.multiarray\nscalar"
+    if here not in raw:
+        pytest.skip("this numpy is as old")
+    folder = tmp_path / "parts"
+    zipfile.ZipFile(io.BytesIO(raw)).extractall(folder)
+    pickled = next(folder.rglob("data.pkl"))
+    pickled.write_bytes(pickled.read_bytes().replace(here, there))
+    with zipfile.ZipFile(tmp_path / "old.pth", "w") as out:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                out.write(path, path.relative_to(folder))
+    assert set(read_weights(tmp_path / "old.pth")) == set(STATE)
+
+
+class Sneaky:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return print, ("ran",)
+
+
+def test_nothing_else_of_numpys_is_let_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for value in (np.ones(3), Sneaky(), np.random.default_rng(0)):
+        torch.save({"state_dict": STATE, "more": value}, tmp_path / "w.pt")
+        with pytest.raises(ValueError, match="holds more than tensors, which is never run"):
+            read_weights(tmp_path / "w.pt")
+    assert capsys.readouterr().out == ""

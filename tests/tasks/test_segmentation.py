@@ -49,6 +49,15 @@ def test_a_class_that_is_only_answered_counts_in_both_means() -> None:
     assert metrics["mean_iou_absent_zero"] == pytest.approx((1 / 2 + 0 + 0) / 3)
 
 
+def test_classes_that_the_labels_cannot_be_are_in_neither_mean() -> None:
+    task = Segmentation(4, averaged=(0, 1, 3))
+    task.update(logits(torch.tensor([[[0, 1], [2, 1]]]), 4), torch.tensor([[[0, 1], [1, 0]]]))
+    metrics = task.compute()  # IoUs of 1/2, 1/3, 0 and none
+    assert metrics["mean_iou"] == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert metrics["mean_iou_absent_zero"] == pytest.approx((1 / 2 + 1 / 3) / 3)
+    assert metrics["iou_2"] == 0
+
+
 def test_iou_is_of_the_whole_stream_not_a_mean_of_batches() -> None:
     task, one = Segmentation(3), Segmentation(3)
     task.update(logits(ANSWERS[:, :1]), LABELS[:, :1])

@@ -14,15 +14,17 @@ from tent.adapted import Adapted, adapt
 from tent.apps.adapt_run import Notices, Run, probe
 from tent.apps.export_file import export_format
 from tent.apps.out_folder import OutFolder
-from tent.apps.pixels.pixel_run import PixelRun, check_run
+from tent.apps.pixels.pixel_run import PixelRun, check_run, pixel_bytes
 from tent.apps.record import check_format
 from tent.apps.run_data import DataChoice, load_source_images
 from tent.apps.run_settings import describe_settings
 from tent.data import Stream
 from tent.data.order import Shuffled, Stored
+from tent.data.segments.label_maps import LabelMapImages
 from tent.data.segments.tiles import TiledImages
 from tent.data.sets.folders import FolderImages
 from tent.data.sets.images import Images
+from tent.engine.mode import SingleValueError
 from tent.environment import choose_device
 from tent.evaluate import Track, model_device
 from tent.files import check_folder, check_space
@@ -105,6 +107,9 @@ class Job:
         try:
             with folder.hold():
                 return self._run_in(folder, track, Notices(say))
+        except SingleValueError as error:
+            larger = "a larger --tile" if self.tile else "a larger --batch or --size"
+            raise ValueError(f"{error.problem}; give {larger}, or --stats prior:16") from error
         except OSError as error:
             if error.errno not in NO_SPACE:
                 raise
@@ -134,10 +139,13 @@ class Job:
         entry = self.data.name_classes(entry, images, classes)
         self.data.match_labels(images, entry, classes)
         stream = self.data.stream(images, entry, self.batch_size)
+        if pixels and isinstance(images, LabelMapImages):
+            images.check_maps(stream.indices)
+        drawn = pixel_bytes(images, stream.indices) if pixels else 0
         if self.tile:
             images, stream = self._cut(images, stream, entry, pixels)
         adapted = self._adapt(entry, stream, notices, pixels)
-        check_space(self.out, stream.total * 200 + 8 * sum(p.nbytes for p in adapted.parameters()) + (1 << 20))
+        check_space(self.out, drawn + stream.total * 200 + 8 * sum(p.nbytes for p in adapted.parameters()) + (1 << 20))
         settings = describe_settings(self, entry, stream, adapted)
         summary, left = folder.begin(settings, self.overwrite)
         if summary is not None:

@@ -39,8 +39,6 @@ class DataChoice:
         images = load_images(self.name, dict(self.options or {}), self.unlabelled)
         if isinstance(images, FolderImages):
             images.skips = not self.strict
-        if self.unlabelled and isinstance(images, LabelMapImages):
-            images.hide_labels()
         if self.unlabelled:
             images.labels = images.classes = images.class_names = None
         return images
@@ -64,6 +62,8 @@ class DataChoice:
                 f"{images.name} has {images.classes} classes, and {entry.name} does not say what its {classes} are"
                 " called; give --classes FILE (one name a line, in the order of the model's outputs), or --unlabelled"
             )
+        if isinstance(images, LabelMapImages):
+            images.limit_ids(classes)
         names, labels = images.class_names, images.labels
         counted = entry.class_names is None and not self.is_folder  # a set's labels are numbers, as published
         if labels is None or names is None or counted or same_names(names, entry.class_names):
@@ -110,18 +110,20 @@ def _pick(images: Images, names: Sequence[str] | None) -> list[str]:
 
 def load_images(data: str, options: dict[str, Any], unlabelled: bool = False, split: str = "test") -> Images:
     """Return the images of a folder, of .npy files, or of a set's name; say so if there is none of these."""
-    path = Path(data).expanduser()
+    path, known = Path(data).expanduser(), find_set(data)
+    bare = {"labelled": False} if unlabelled else {}
     if path.is_dir():
-        return load(f"folder:{path}", **options | ({"labelled": False} if unlabelled else {}))
+        return load(f"folder:{path}", **options | bare)
     if _is_array(data):
         return load(f"npy:{data}", **options)
     if path.is_file():
         raise ValueError(f"{data}: is a file; name the folder that it is in, or an .npy file")
-    if find_set(data) is None and ":" not in data:
+    if known is None and ":" not in data:
         if path.name != data or data.startswith("."):
             raise FileNotFoundError(f"{data}: there is no such folder")
         raise ValueError(f"{data}: there is no such folder, and no set is called {data!r}; `tent data` lists the sets")
-    return load(data, split, **options)
+    maps = data.startswith("pairs:") or (known is not None and "labelled" in known.format.options)
+    return load(data, split, **options | (bare if maps else {}))
 
 
 def _is_array(data: str) -> bool:

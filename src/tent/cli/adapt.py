@@ -27,7 +27,10 @@ from tent.cli.choices import (
     track,
 )
 
-DATA = "A folder of images, IMAGES.npy[,LABELS.npy], or a set that `tent data` lists."
+DATA = (
+    "A folder of images, IMAGES.npy[,LABELS.npy], pairs:IMAGES,LABELS[,CLASSES.json] of images and label maps, or "
+    "a set that `tent data` lists."
+)
 STATS = "source, batch, blend:W, prior:N or running:M; the method's own, or what suits small batches, if not given."
 EPOCHS = "Offline: learn from so many passes first, then answer. 0: online."
 WEIGHTS = "Weights in place of the model's own: safetensors, or a state_dict."
@@ -142,7 +145,8 @@ def print_summary(summary: dict[str, Any], out: Path) -> None:
     if "error_after" in summary:
         grid.add_row("error (%)", f"{100 * summary['error_before']:.2f}", f"{100 * summary['error_after']:.2f}")
     if "mean_iou_after" in summary:
-        for name, title in (("mean_iou", "mIoU (%)"), ("pixel_accuracy", "pixel accuracy (%)")):
+        miou = f"mIoU (%), {summary.get('mean_iou_classes', len(summary['iou_after']))} classes"
+        for name, title in (("mean_iou", miou), ("pixel_accuracy", "pixel accuracy (%)")):
             grid.add_row(title, *(f"{100 * summary[f'{name}_{when}']:.2f}" for when in ("before", "after")))
     most = [max(summary[name], key=summary[name].get) for name in ("histogram_before", "histogram_after")]
     grid.add_row("answered most", *map(escape, most))

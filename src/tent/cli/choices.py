@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MODEL = (
     "A shipped model (r26-cifar10, r26-cifar100, r26-svhn, r26-mnist), densenet-cifar10, densenet-cifar100, "
     "trained:NAME or trained:FOLDER of `tent train`, timm:NAME, torchvision:NAME, hf:NAME, robustbench:NAME, "
-    "efficientnet-lite:0, 1 or 2, or FILE.py:factory."
+    "efficientnet-lite:0, 1 or 2, hrnet-w18, hrnet-w18-small-v1 or -v2 with --weights, or FILE.py:factory."
 )
 METHOD = (
     "source, bn, tent, cotta and others (see the documentation), or FILE.py:Class; options follow a colon: pl:0.9, "

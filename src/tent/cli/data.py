@@ -41,7 +41,7 @@ def show(context: typer.Context, root: Root = None) -> None:
         fetch = _amount(known.bytes) if known.bytes else "size unknown"
         table.add_row(known.name, known.title, str(known.classes), _pieces(there), on_disk, fetch)
     Console().print(table)
-    typer.echo("Besides: folder:PATH, npy:IMAGES,LABELS, torchvision:CLASS and hf:NAME.")
+    typer.echo("Besides: folder:PATH, npy:IMAGES,LABELS, pairs:IMAGES,LABELS, torchvision:CLASS and hf:NAME.")
 
 
 @app.command("get")
@@ -89,9 +89,8 @@ def make_command(
     What is whole is left alone, so a run that was stopped continues where it was.
     """
     from tent.data.data_folder import data_folder
-    from tent.data.make import make
+    from tent.data.make import made_folder, make
     from tent.data.sets import catalog
-    from tent.data.sets.formats import split_folder
 
     known, at = catalog.get_set(name), data_folder(root)
     with _bar() as report:
@@ -107,7 +106,7 @@ def make_command(
             progress=report,
         )
     done = f"made {', '.join(made)}" if made else "already there"
-    typer.echo(f"{known.name}: {done}, in {split_folder(known.path(at), split)}")
+    typer.echo(f"{known.name}: {done}, in {made_folder(known, at, split)}")
 
 
 @contextmanager

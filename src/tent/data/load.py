@@ -35,8 +35,8 @@ def load(name: str, split: str = "test", root: str | os.PathLike[str] | None = N
         _check_options("a pair of arrays", options, ("classes", "class_names"))
         return _open_pair(rest, options)
     if kind == "pairs":
-        _check_options("a pair of folders", options, ())
-        return _open_folders(rest)
+        _check_options("a pair of folders", options, ("labelled",))
+        return _open_folders(rest, **options)
     if kind == "torchvision":
         return open_torchvision(rest, split, data_folder(root) / "torchvision", options)
     if kind == "hf":
@@ -52,11 +52,11 @@ def _open_pair(paths: str, options: dict[str, Any]) -> Images:
     return open_pair(f"npy {images.name}", images, labels[0] if labels else None, hint, **options)
 
 
-def _open_folders(paths: str) -> Images:
+def _open_folders(paths: str, labelled: bool = True) -> Images:
     parts = [Path(part.strip()).expanduser() for part in paths.split(",")]
     if len(parts) not in (2, 3):
         raise ValueError(f"pairs:{paths}: give a folder of images, one of label maps, and perhaps a file of classes")
-    return open_pair_of_folders(parts[0], parts[1], parts[2] if len(parts) > 2 else None)
+    return open_pair_of_folders(parts[0], parts[1], parts[2] if len(parts) > 2 else None, labelled)
 
 
 def _check_options(what: str, options: dict[str, Any], known: tuple[str, ...]) -> None:

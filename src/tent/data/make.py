@@ -17,7 +17,7 @@ from tent.data.segments.label_maps import LabelMapImages
 from tent.data.sets.arrays import new_array, open_array, open_pixels, save_array, save_text
 from tent.data.sets.catalog import SETS, get_set
 from tent.data.sets.folders import FolderImages
-from tent.data.sets.formats import split_folder
+from tent.data.sets.formats import CORRUPTED_ARRAYS, split_folder
 from tent.data.sets.images import Labels
 from tent.data.sets.published import Progress, Set, silent
 from tent.files import partial_path
@@ -85,15 +85,16 @@ def make(
     types, severities = _check_types(types), _check_severities(severities)
     if split not in FIRST:
         raise ValueError(f"split {split!r}: choose from {', '.join(FIRST)}")
-    clean, folder = get_set(known.made_from), split_folder(known.path(root), split)
+    clean, folder = get_set(known.made_from), made_folder(known, root, split)
     images = clean.open(root, split)
     if isinstance(images, FolderImages):
         plain = isinstance(images, LabelMapImages)  # scenes stay as large as their label maps, and lose nothing
         how = (None, None) if plain else (FRAME, QUALITY)
         jobs = [Corruption(type_, level, seed, FIRST[split], frost, *how) for type_ in types for level in severities]
+        own = clean.own_split(split) if plain else None  # side by side in one folder, under one card
         with lock_set(folder):
             cache = crop_folder(root)
-            return make_folders(images, known.path(root), jobs, workers=workers, cache=cache, progress=progress)
+            return make_folders(images, folder, jobs, workers=workers, split=own, cache=cache, progress=progress)
     source = clean.path(root) / f"{split}_images.npy"
     groups = [SEVERITIES] if severities == SEVERITIES else [(severity,) for severity in severities]
     with lock_set(folder):
@@ -101,6 +102,12 @@ def make(
         plan = partial(_plan, folder, source, seed=seed, frost=frost, first=FIRST[split])
         arrays = [plan(type_, group) for type_ in types for group in groups]
         return _run([job for job in arrays if not is_whole(job, len(images))], len(images), workers, progress)
+
+
+def made_folder(known: Set, root: Path, split: str) -> Path:
+    """Return where a split of a set is made: arrays of training images lie in a folder of their own."""
+    folder = known.path(root)
+    return split_folder(folder, split) if known.format is CORRUPTED_ARRAYS else folder
 
 
 def list_made() -> list[str]:

@@ -19,6 +19,13 @@ from tent.norm import NormLayer, Source, Stats
 class SingleValueError(ValueError):
     """A norm layer was given one value a channel, which has no statistics."""
 
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem  # without what to do, which a command line says in its own words
+
+    def __str__(self) -> str:
+        return f"{self.problem}; pass larger batches or images, or blend with the source's: stats=tent.norm.Prior(16)"
+
 
 class Moments(NamedTuple):
     """The mean and variance of each channel that a layer was normalised by, over so many values a channel."""
@@ -237,7 +244,4 @@ def _affine(call: Call, mean: Tensor, var: Tensor) -> Tensor:
 
 def _explain_single_value(name: str, x: Tensor, across: bool) -> str:
     where = f"the {'batch' if across else 'instance'} norm {name!r}" if name else "a norm layer"
-    return (
-        f"{where} was given {tuple(x.shape)}, one value a channel, which has no statistics of its own; "
-        "pass larger batches or images, or blend with the source's: stats=tent.norm.Prior(16)"
-    )
+    return f"{where} was given {tuple(x.shape)}, one value a channel, which has no statistics of its own"

@@ -4,6 +4,7 @@ import os
 import pickle
 import warnings
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import torch
@@ -22,7 +23,7 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     try:
         if Path(path).suffix == ".safetensors":
             return strip_wrapper(load_file(path))
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _pass_over_numbers():
             warnings.simplefilter("ignore")  # torch's thoughts on how a pickle was written
             found = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
@@ -33,6 +34,29 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     if not isinstance(found, dict) or not all(isinstance(value, Tensor) for value in found.values()):
         raise ValueError(f"{path}: not a state_dict of tensors; save model.state_dict()")
     return strip_wrapper(found)
+
+
+class PassedOver:
+    """What stands for a number of numpy's in a file of weights: nothing is made of it."""
+
+    def __init__(self, *given: object) -> None:
+        pass
+
+    def __setstate__(self, state: object) -> None:
+        pass
+
+
+# a score of the training beside the weights; numpy has moved its module since
+NUMBERS = [
+    type(name, (PassedOver,), {"__module__": module})
+    for module, name in (("numpy.core.multiarray", "scalar"), ("numpy._core.multiarray", "scalar"), ("numpy", "dtype"))
+]
+
+
+def _pass_over_numbers() -> AbstractContextManager[None]:
+    """Let torch pass over numpy's numbers; the first versions of it that we take cannot, and refuse the file."""
+    allow = getattr(torch.serialization, "safe_globals", None)
+    return nullcontext() if allow is None else allow(NUMBERS)
 
 
 def strip_wrapper(state: dict[str, Tensor]) -> dict[str, Tensor]:

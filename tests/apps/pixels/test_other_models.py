@@ -45,7 +45,7 @@ def test_segformer_moves_its_layer_norms(images: Path) -> None:
         assert (image.mode, image.size) == ("P", (56, 40))  # its own size, not the one that the model saw
 
 
-@pytest.mark.parametrize("name", ["lraspp_mobilenet_v3_large", "deeplabv3_mobilenet_v3_large"])
+@pytest.mark.parametrize("name", ["lraspp_mobilenet_v3_large", "deeplabv3_mobilenet_v3_large", "fcn_resnet50"])
 def test_torchvision(images: Path, name: str) -> None:
     from torchvision.models import get_model
 

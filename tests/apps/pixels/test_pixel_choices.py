@@ -4,6 +4,7 @@ import json
 import runpy
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -127,3 +128,49 @@ def test_only_images_that_are_drawn_are_iterated(photos: Path, monkeypatch: pyte
     monkeypatch.setattr(iterations, "iterate", lambda *given: calls.append(1) or iterate(*given))
     assert run(photos, "--batch", "3", panels=1).returncode == 0
     assert len(calls) == 1
+
+
+def test_a_picture_of_a_tiled_run_shows_whole_images(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tent.apps.pixels import iterations
+
+    rows: list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]] = []
+    save = iterations.save
+
+    def watch(figure: object, path: Path) -> None:
+        rows.extend(axis.images[0].get_array() for axis in figure.axes)  # type: ignore[attr-defined]
+        save(figure, path)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(iterations, "save", watch)
+    ran = run(photos, "--tile", "16x20", "--episodic", "--steps", "5", "--lr", "0.1", "--maps-only", panels=2)
+    assert ran.returncode == 0, ran.stderr
+    assert [row.shape for row in rows] == [(24, 32, 3)] * 8  # two images: the source, and iterations 1, 5 and 10
+    for i, name in enumerate(("0.png", "1.png")):
+        with Image.open(photos / "out/label_maps" / name) as found:
+            assert np.array_equal(rows[4 * i + 2], np.asarray(found.convert("RGB")))  # tiles are episodes of 5 steps
+
+
+def test_the_picture_is_drawn_in_the_runs_precision(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tent.apps.pixels import iterations
+
+    seen, adapt = [], iterations.adapt
+
+    def watch(*given: Any, **more: Any) -> library.Adapted:
+        seen.append(more["precision"])
+        return adapt(*given, **more)
+
+    monkeypatch.setattr(iterations, "adapt", watch)
+    assert run(photos, "--precision", "bfloat16", panels=1).returncode == 0
+    assert seen == ["bfloat16"]
+
+
+def test_iterations_are_episodes_of_as_many_steps(photos: Path) -> None:
+    from tent.apps.pixels.iterations import iterate
+    from tent.data.stream import Batch
+
+    model = runpy.run_path(str(photos / "nets.py"))["net"]().eval()
+    for _, x in load_inputs(photos):
+        found = iterate(library.adapt(model, lr=0.1, answers="after"), Batch(x, None, ""))
+        assert list(found) == [1, 5, 10]
+        for steps, logits in found.items():
+            episode = library.adapt(model, lr=0.1, steps=steps, episodic=True, answers="after")
+            assert torch.equal(logits, episode(x))

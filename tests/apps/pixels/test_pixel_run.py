@@ -289,6 +289,9 @@ def test_tiles_of_a_damaged_image_are_left_out(scenes: Path) -> None:
 
 @pytest.mark.parametrize("tile", [(), ("--tile", "12x16")])
 def test_unlabelled_takes_no_label_maps(scenes: Path, tile: tuple[str, ...]) -> None:
+    for path in (scenes / "labels").iterdir():
+        path.unlink()
+    assert "no such label map" in run(scenes, "--panels", "0", *tile).stderr
     ran = run(scenes, "--unlabelled", "--panels", "0", *tile)
     assert ran.returncode == 0, ran.stderr
     assert "mean_iou_after" not in json.loads((scenes / "out/summary.json").read_text())
@@ -316,13 +319,63 @@ def test_fewer_classes_than_a_model_without_names_has_are_not_counted_by_chance(
     (scenes / "names.txt").write_text("road\nsky\ncar\n")
     ran = run(scenes, "--method", "source", "--panels", "0", "--classes", "names.txt", data=two)
     assert ran.returncode == 0, ran.stderr
-    right = counted = 0
+    right, union, counted = np.zeros(3), np.zeros(3), 0
     for i in range(3):
         labels, answers = read_map(scenes, f"labels/{i}.png"), read_map(scenes / "out", f"label_maps/{i}.png")
-        counted += (labels != 1).sum()
-        right += ((labels == answers) & (labels != 1)).sum()
+        known = labels != 1
+        counted += known.sum()
+        right += [((labels == c) & (answers == c) & known).sum() for c in range(3)]
+        union += [(((labels == c) | (answers == c)) & known).sum() for c in range(3)]
     summary = json.loads((scenes / "out/summary.json").read_text())
-    assert summary["pixel_accuracy_after"] == pytest.approx(right / counted)
+    assert summary["pixel_accuracy_after"] == pytest.approx(right.sum() / counted)
+    assert union[1] > 0  # the model answers with it, and no label could be it
+    assert summary["mean_iou_after"] == pytest.approx((right / union)[[0, 2]].mean())
+    assert (summary["mean_iou_classes"], "mIoU (%), 2 classes" in ran.stdout) == (2, True)
+
+
+def test_an_id_that_is_none_of_the_models_classes_names_its_file(scenes: Path) -> None:
+    labels = np.array(opened(scenes / "labels/2.png"))
+    labels[0, 0] = 30
+    Image.fromarray(labels).save(scenes / "labels/2.png")
+    ran = run(scenes, "--panels", "0", data="pairs:images,labels")
+    assert ran.returncode == 2
+    assert "2.png: holds the id 30, but the model answers with 3 classes; say what ids mean: pairs:" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("picture", "said"),
+    [
+        (Image.new("L", (5, 4)), "a map of 4x5 for an image of 20x28; labels and images must be of one size"),
+        (Image.new("RGB", (28, 20)), "a picture in colours (RGB), not a map of ids"),
+    ],
+)
+def test_all_maps_are_looked_at_before_anything_is_answered(scenes: Path, picture: Image.Image, said: str) -> None:
+    picture.save(scenes / "labels/2.png")
+    ran = run(scenes, "--panels", "0", "--order", "stored")
+    assert (ran.returncode, f"2.png: {said}" in ran.stderr) == (2, True), ran.stderr
+    assert not (scenes / "out/label_maps").exists()
+    assert run(scenes, "--panels", "0", "--order", "stored", "--limit", "2").returncode == 0  # which has none of it
+
+
+@pytest.mark.parametrize("more", [("--tile", "2x2"), ("--size", "2x2")])
+def test_images_that_are_too_small_for_statistics_are_told_what_to_type(scenes: Path, more: tuple[str, str]) -> None:
+    ran = run(scenes, *more, "--panels", "1")
+    larger = "a larger --tile" if more[0] == "--tile" else "a larger --batch or --size"
+    assert ran.returncode == 2
+    assert f"one value a channel, which has no statistics of its own; give {larger}, or --stats prior:16" in ran.stderr
+    assert run(scenes, *more, "--panels", "1", "--stats", "prior:16", "--overwrite").returncode == 0
+
+
+def test_label_maps_and_overlays_need_space(scenes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tent.apps import adapt
+
+    asked: list[int] = []
+    monkeypatch.setattr(adapt, "check_space", lambda path, needed: asked.append(needed))
+    for more in (("--limit", "1"), ("--order", "stored"), ("--order", "stored", "--tile", "12x16")):
+        assert run(scenes, "--panels", "0", *more, out=f"out{len(asked)}").returncode == 0
+    one, three, tiles = asked
+    assert three - one >= 2 * 24 * 32 * 0.7
+    assert tiles >= three
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from tent.data.segments.palette import CITYSCAPES_COLOURS
+
 
 def picture(path: Path, height: int = 12, width: int = 16, mode: str = "RGB") -> None:
     """Write an image of noise."""
@@ -15,11 +17,11 @@ def picture(path: Path, height: int = 12, width: int = 16, mode: str = "RGB") ->
 
 
 def ids(path: Path, values: NDArray[np.uint8] | list[int], palette: bool = False) -> None:
-    """Write a label map of 12x16 whose pixels go through these ids, with a palette of other numbers if wanted."""
+    """Write a label map of 12x16 whose pixels go through these ids, with Cityscapes' palette if wanted."""
     path.parent.mkdir(parents=True, exist_ok=True)
     image = Image.fromarray(np.resize(np.array(values, dtype=np.uint8), (12, 16)))
     if palette:
-        image.putpalette([255 - i // 3 for i in range(768)])
+        image.putpalette(np.array([CITYSCAPES_COLOURS.get(id_, (0, 0, 0)) for id_ in range(256)]).ravel().tolist())
         assert image.mode == "P"
     image.save(path)
 

@@ -43,6 +43,44 @@ def test_it_is_made_and_opened_with_the_clean_labels(root: Path) -> None:
     assert "gaussian_noise severity 3" in images.name
 
 
+def test_a_half_made_set_is_refused_by_split(root: Path) -> None:
+    made.cityscapes(root / "cityscapes", "train", ("bonn_000001_000019",))
+    arguments = ("data", "make", "cityscapes-c", "--types", "contrast", "--severities", "3")
+    assert tent(root, *arguments).returncode == 0
+    assert tent(root, *arguments, "--split", "train").returncode == 0
+    options = {"corruption": "contrast", "severity": 3}
+    assert [len(load("cityscapes-c", split, **options)) for split in ("train", "val")] == [1, 2]
+    next((root / "cityscapes-c/contrast/3/leftImg8bit/val").rglob("*.png")).unlink()
+    assert len(load("cityscapes-c", "train", **options)) == 1
+    with pytest.raises(ValueError, match=r"1 of its 2 images of val are made; make the rest with: tent data make cit"):
+        load("cityscapes-c", **options)
+    assert tent(root, *arguments).returncode == 0
+    assert len(load("cityscapes-c", **options)) == 2
+
+
+def test_both_splits_are_made_in_one_folder_under_one_lock(root: Path) -> None:
+    from tent.data.data_folder import lock_set
+
+    made.cityscapes(root / "cityscapes", "train", ("bonn_000001_000019",))
+    arguments = ("data", "make", "cityscapes-c", "--types", "contrast", "--severities", "3", "--split", "train")
+    with lock_set(root / "cityscapes-c"):
+        ran = tent(root, *arguments)
+    assert "cityscapes-c: another process is writing this set" in ran.stderr
+    said = "".join(tent(root, *arguments).stdout.split())
+    assert said == f"cityscapes-c:madecontrast/3,in{root / 'cityscapes-c'}"
+    assert not (root / "cityscapes-c/train").exists()
+
+
+def test_images_alone_need_no_label_maps(root: Path) -> None:
+    assert tent(root, "data", "make", "cityscapes-c", "--types", "contrast", "--severities", "3").returncode == 0
+    for path in (root / "cityscapes/gtFine").rglob("*.png"):
+        path.unlink()
+    images = load("cityscapes-c", corruption="contrast", severity=3, labelled=False)
+    assert (len(images), images.labelled, images.classes) == (2, False, None)
+    with pytest.raises(FileNotFoundError, match="no such label map and 1 more, though its image is there"):
+        load("cityscapes-c", corruption="contrast", severity=3)
+
+
 def test_what_is_whole_is_left_alone(root: Path) -> None:
     arguments = ("data", "make", "cityscapes-c", "--types", "contrast", "--severities", "1", "--workers", "2")
     tent(root, *arguments)

@@ -1,11 +1,13 @@
 """Street scenes in their published layouts, and what is said of those that are not whole."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scenes_made as made
+from command import tent
 from PIL import Image
 from torch import nn
 
@@ -83,6 +85,47 @@ def test_gta5_palettes_are_never_read_as_colours(tmp_path: Path) -> None:
     made.pairs(tmp_path / "gta5", [7, 26, 0], palette=True)
     images = load("gta5", "train", tmp_path)
     assert classes_of(images) == [0, 13, 255]
+
+
+@pytest.mark.parametrize(("ids", "colours"), [([7, 8, 26], 8), ([7, 8, 11, 26, 23, 21, 0, 17, 24], 8), ([7, 24], 256)])
+def test_gta5_refuses_ids_that_were_given_out_anew(tmp_path: Path, ids: list[int], colours: int) -> None:
+    """A picture in colours that was saved with few of them has a palette, too, and other ids."""
+    root = made.pairs(tmp_path / "gta5", ids, palette=True, images=8)
+    path = root / "labels/00001.png"
+    with Image.open(path) as image:
+        image.convert("RGB").quantize(colours).save(path)
+    images = load("gta5", "train", tmp_path)
+    assert images.targets(np.array([0])) is not None
+    with pytest.raises(ValueError, match=r"00001\.png: its palette gives the id \d+ the colour .*; take the map as"):
+        images.targets(np.array([1]))
+
+
+def test_the_command_refuses_them_and_needs_no_maps_where_it_takes_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = made.pairs(tmp_path / "sets/gta5", [7, 8, 26], palette=True, images=8)
+    monkeypatch.setenv("TENT_DATA", str(tmp_path / "sets"))
+    (tmp_path / "nets.py").write_text(
+        "from torch import nn\n\ndef net():\n    return nn.Sequential(nn.Conv2d(3, 19, 3, 2, 1), nn.BatchNorm2d(19))\n"
+    )
+    with Image.open(root / "labels/00007.png") as image:  # of the test split
+        image.convert("RGB").quantize(8).save(root / "labels/00007.png")
+    command = ("adapt", "nets.py:net", "gta5", "--mean", "0.5", "--std", "0.2", "--panels", "0", "--out")
+    ran = tent(tmp_path, *command, "first")
+    assert (ran.returncode, "00007.png: its palette gives the id" in ran.stderr) == (2, True), ran.stderr
+    shutil.rmtree(root / "labels")
+    assert "no such label map and 1 more" in tent(tmp_path, *command, "second").stderr
+    ran = tent(tmp_path, *command, "third", "--unlabelled")
+    assert ran.returncode == 0, ran.stderr
+    assert len(list((tmp_path / "third/label_maps").rglob("*.png"))) == 2
+
+
+def test_gta5_takes_ids_as_grey(tmp_path: Path) -> None:
+    root = made.pairs(tmp_path / "gta5", [7, 26, 0])
+    with Image.open(root / "labels/00000.png") as image:
+        image.putpalette([i // 3 for i in range(768)])
+        image.save(root / "labels/00000.png")
+    assert classes_of(load("gta5", "train", tmp_path)) == [0, 13, 255]
 
 
 def test_gta5_is_split_as_its_authors_do_or_by_the_order_of_names(tmp_path: Path) -> None:
@@ -241,6 +284,31 @@ def test_a_benchmark_refuses_a_model_of_as_many_other_classes(tmp_path: Path) ->
     with pytest.raises(ValueError, match="its class 0 is 'building', but camvid-net's is 'sky'"):
         _check_answerable(entry, images, Data("carla"))
     _check_answerable(replace(entry, class_names=images.class_names), images, Data("carla"))
+
+
+def test_names_in_a_list_may_have_spaces(tmp_path: Path) -> None:
+    made.pairs(tmp_path / "carla", [7])
+    made.picture(tmp_path / "carla/images/town 1.png")
+    made.ids(tmp_path / "carla/labels/town 1.png", [7])
+    (tmp_path / "carla/valid.txt").write_text("town 1.png\n\n00001.png \n")
+    images = load("carla", "test", tmp_path)
+    assert [images.where(i) for i in range(len(images))] == ["images/00001.png", "images/town 1.png"]
+
+
+@pytest.mark.parametrize("name", ["cityscapes", "gta5", "carla", "camvid-7"])
+def test_images_alone_need_no_label_maps(tmp_path: Path, name: str) -> None:
+    made.cityscapes(tmp_path / "cityscapes")
+    made.camvid(tmp_path / "camvid")
+    for each in ("gta5", "carla"):
+        made.pairs(tmp_path / each, [7], images=4)
+        (tmp_path / each / "valid.txt").write_text("00003.png")
+    for folder in ("cityscapes/gtFine", "camvid/testannot", "gta5/labels", "carla/labels"):
+        (tmp_path / folder).rename(tmp_path / f"away-{folder.replace('/', '-')}")
+    with pytest.raises(FileNotFoundError, match="no such label map"):
+        load(name, root=tmp_path)
+    images = load(name, root=tmp_path, labelled=False)
+    assert (len(images), images.labelled, images.classes, len(images.sha256)) == (1, False, None, 64)
+    assert next(iter(Stream(images, 1))).labels is None
 
 
 def test_no_test_split_without_a_list_and_no_list_of_strangers(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The picture of single images: the image, its label, and the answer of the source and after 1, 5 and 10 iterations."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from tent.adapted import Adapted, adapt
 from tent.apps.adapt_run import answer
 from tent.data.segments.label_maps import Map
 from tent.data.segments.palette import overlay, paint
+from tent.data.segments.tiles import TiledImages
 from tent.data.sets.images import Pixels
 from tent.data.stream import Batch
 from tent.methods import with_pixels
@@ -22,12 +24,19 @@ DRAWN_ITERATIONS = (1, 5, 10)
 
 
 def draw_iterations(run: "PixelRun", path: Path, images: int) -> None:
-    """Draw the first images of a run's stream, a row each."""
+    """Draw the first images of a run's stream, a row each; one that is answered by tiles is put together from them."""
     rows: list[list[Pixels]] = []
-    for number, batch in enumerate(run.stream):
-        rows += [_draw_row(run, _one(batch, i)) for i in range(min(len(batch.inputs), images - len(rows)))]
-        if len(rows) >= images or number >= images:
+    tiles = run.images if isinstance(run.images, TiledImages) else None
+    for place, batch in _singles(run):
+        begins = tiles is None or tiles.is_first(place)
+        if begins and len(rows) == images:
             break
+        pictures = _draw_row(run, batch)
+        if begins:
+            rows.append(pictures if tiles is None else [tiles.begin(picture, place) for picture in pictures])
+        if tiles is not None:
+            for whole, picture in zip(rows[-1], pictures, strict=True):
+                tiles.paste(whole, picture, place)
     images_too, labels_too = ([] if run.job.maps_only else ["image"]), (["label"] if run.labelled else [])
     titles = [*images_too, *labels_too, "source", *_titles(run)]
     plt = pyplot()
@@ -61,7 +70,14 @@ def iterate(adapted: Adapted, batch: Batch, most: int = DRAWN_ITERATIONS[-1]) ->
 def _draw_row(run: "PixelRun", batch: Batch) -> list[Pixels]:
     image = run.pixels(batch.inputs[0])
     method = with_pixels(run.job.method, run.entry.preprocess.mean, run.entry.preprocess.std)
-    adapted = adapt(run.entry.model, method, stats=run.adapted.stats, lr=run.job.lr, answers="after")
+    adapted = adapt(
+        run.entry.model,
+        method,
+        stats=run.adapted.stats,
+        lr=run.job.lr,
+        answers="after",
+        precision=run.job.precision,  # type: ignore[arg-type]  # which was checked for the run itself
+    )
     if run.job.delta:
         adapted.load_delta(run.job.delta)
     placed = batch.to(next(run.entry.model.parameters()).device)
@@ -80,8 +96,13 @@ def _labels(logits: torch.Tensor, shape: tuple[int, ...]) -> Map:
     return resize_logits(logits.float(), shape[:2])[0].argmax(0).to(torch.uint8).cpu().numpy()
 
 
-def _one(batch: Batch, i: int) -> Batch:
-    return Batch(batch.inputs[i : i + 1], None if batch.labels is None else batch.labels[i : i + 1], batch.domain)
+def _singles(run: "PixelRun") -> Iterator[tuple[int, Batch]]:
+    """Go through the images of a run's stream, or their tiles, one at a time, with the place of each in its set."""
+    places = iter(run.answered())
+    for batch in run.stream:
+        for i in range(len(batch.inputs)):
+            labels = None if batch.labels is None else batch.labels[i : i + 1]
+            yield next(places), Batch(batch.inputs[i : i + 1], labels, batch.domain)
 
 
 def _titles(run: "PixelRun") -> list[str]:

@@ -19,6 +19,7 @@ from tent.data.segments.tiles import TiledImages, find_extent
 from tent.data.sets.folders import FolderImages
 from tent.data.sets.images import Images, Pixels
 from tent.data.stream import Batch
+from tent.engine.mode import SingleValueError
 from tent.engine.structures import call_inputs, find_logits
 from tent.evaluate import Track
 from tent.files import atomic_write
@@ -49,6 +50,15 @@ def check_run(job: "Job", images: Images, classes: int) -> None:
             raise ValueError(f"{path}: lies where a run in {job.out} writes its own; choose another --out")
 
 
+def pixel_bytes(images: Images, places: NDArray[np.int64]) -> int:
+    """Return about how many bytes the label maps and overlays of these images take, if all are as the first."""
+    if not isinstance(images, FolderImages):
+        return 0
+    extents = (find_extent(images, place) for place in places.tolist())
+    height, width = next((extent for extent in extents if extent), (0, 0))
+    return height * width * len(places)  # a byte a pixel: a map of a few classes is small, an overlay is not
+
+
 def _label_map(logits: torch.Tensor) -> Map:
     return logits[0].argmax(0).to(torch.uint8).cpu().numpy()
 
@@ -60,7 +70,8 @@ class PixelRun(Run):
         super().__init__(*given)
         known = [names for names in (self.entry.class_names, self.images.class_names) if len(names or ()) == classes]
         names = known[0] if known and known[0] else map(str, range(classes))
-        self.record: PixelRecord = PixelRecord(tuple(names))
+        averaged = self.images.own_classes if isinstance(self.images, LabelMapImages) else None
+        self.record: PixelRecord = PixelRecord(tuple(names), averaged)
         self.colours = palette(self.record.class_names)
 
     def answer(self, folder: OutFolder, track: Track, left: dict[str, Any] | None) -> None:
@@ -139,14 +150,12 @@ class PixelRun(Run):
     def _paste(self, path: Path, part: Pixels, place: int) -> Pixels:
         """Return the picture of a whole image with one more tile's own pixels in it; the first begins it anew."""
         tiles: TiledImages = self.images  # type: ignore[assignment]
-        image, _, _, new_top, new_left = tiles.boxes[place]
         if tiles.is_first(place):
-            whole = np.full((*tiles.extents[image], *part.shape[2:]), IGNORE, dtype=np.uint8)
+            whole = tiles.begin(part, place)
         else:
             with pillow_image().open(path) as there:
                 whole = np.array(there)
-        own = part[tiles.own_part(place)]  # what two tiles share is the earlier's, as in the scores
-        whole[new_top : new_top + own.shape[0], new_left : new_left + own.shape[1]] = own
+        tiles.paste(whole, part, place)
         return whole
 
     def pixels(self, inputs: torch.Tensor) -> Pixels:
@@ -161,13 +170,15 @@ class PixelRun(Run):
         if wanted and has_matplotlib() and "source data" not in self.adapted.method.needs:
             try:
                 draw_iterations(self, folder.path / ITERATIONS_FILE, wanted)
-            except ValueError as error:  # some models have a norm that one image is too little for
+            except SingleValueError as error:  # some models have a norm that one image is too little for
+                self.notices.add(f"no picture of single images is drawn: {error.problem}; --stats prior:16 would do")
+            except ValueError as error:
                 self.notices.add(f"no picture of single images is drawn: {error}")
         return super().write(folder)
 
     def _restore_record(self, left: dict[str, NDArray[Any]]) -> None:
         if left:
-            self.record = PixelRecord.restore(left)
+            self.record = PixelRecord.restore(left, self.record.averaged)
 
     def files(self) -> list[str]:
         """Return where each image that was answered lies, also if its tiles were."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -38,12 +39,14 @@ def make_folders(
     corruptions: Sequence[Corruption],
     *,
     workers: int = 1,
+    split: str | None = None,
     cache: Path | None = None,
     progress: Progress = silent,
 ) -> tuple[str, ...]:
     """Corrupt every image into a file under its own path, and return what was made; whole files stay as they are.
 
     Args:
+        split: what the images are of, where splits lie side by side in one folder.
         cache: a folder for the framed pixels of the clean set, if it is small enough for them to be kept.
     """
     corruptions = [each for each in corruptions if not _is_published(folder / each.type / str(each.severity))]
@@ -53,7 +56,7 @@ def make_folders(
             name = f"{each.type}/{each.severity}"
             out = folder / name
             frost = each.frost if each.type == "frost" else None
-            _write_card(out, each.describe(), len(images))
+            _write_card(out, each.describe(), len(images), split)
             missing = [(i, file) for i, file in enumerate(images.files) if not (out / file).is_file()]
             done = (number + 1) * len(images) - len(missing)
             for count in _run(run, replace(each, frost=frost), images, missing, out, cache):
@@ -78,12 +81,18 @@ def write_chunk(chunk: FileChunk) -> int:
         return len(list(pool.map(lambda entry: write(*entry), chunk.files)))
 
 
-def check_whole(folder: Path, images: int, command: str) -> None:
-    """Refuse a folder that was made here, and only in part."""
+def check_whole(folder: Path, images: int, command: str, split: str | None = None) -> None:
+    """Refuse a folder that was made here, and only in part.
+
+    Args:
+        split: what the images are of, where splits lie side by side in one folder.
+    """
     card = folder / CARD
-    due = json.loads(card.read_text(encoding="utf-8")).get("images", images) if card.is_file() else images
+    about = json.loads(card.read_text(encoding="utf-8")) if card.is_file() else {}
+    due = about.get("images", images) if split is None else about.get("splits", {}).get(split, images)
     if images < due:
-        raise ValueError(f"{folder}: {images:,} of its {due:,} images are made; make the rest with: {command}")
+        what = "images" if split is None else f"images of {split}"
+        raise ValueError(f"{folder}: {images:,} of its {due:,} {what} are made; make the rest with: {command}")
 
 
 def _run(
@@ -101,15 +110,18 @@ def _is_published(out: Path) -> bool:
     return out.is_dir() and not (out / CARD).is_file() and any(out.iterdir())
 
 
-def _write_card(out: Path, how: Mapping[str, int | str | None], images: int) -> None:
-    """Note how a folder's images are made, or refuse those that were made otherwise."""
+def _write_card(out: Path, how: Mapping[str, int | str | None], images: int, split: str | None) -> None:
+    """Note how a folder's images are made, and how many they will be, or refuse those that were made otherwise."""
     out.mkdir(parents=True, exist_ok=True)
     card = out / CARD
-    if not card.is_file():
-        with atomic_write(card) as partial:
-            about = {"tent": tent.__version__, **how, "images": images}
-            partial.write_text(json.dumps(about) + "\n", encoding="utf-8")
-    found = json.loads(card.read_text(encoding="utf-8"))
+    found: dict[str, Any] = {"tent": tent.__version__, **how}
+    if card.is_file():
+        found = json.loads(card.read_text(encoding="utf-8"))
     for name, value in how.items():
         if (then := found.get(name)) != value:
             raise ValueError(f"{out} was made with {name} {then}, not {value}; delete it first to make it again")
+    splits = {**found.get("splits", {}), split: images}
+    about = {"images": images, **found} if split is None else {**found, "splits": splits}
+    if about != found:
+        with atomic_write(card) as partial:
+            partial.write_text(json.dumps(about) + "\n", encoding="utf-8")

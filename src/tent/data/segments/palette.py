@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tent.data.segments.class_map import IGNORE
-from tent.data.segments.label_maps import Map
+from tent.data.segments.class_map import CITYSCAPES_IDS, CITYSCAPES_NAMES, IGNORE
+from tent.data.segments.label_maps import Colours, Map
 from tent.data.sets.images import Pixels
 
 NAMED = {
@@ -35,6 +35,7 @@ NAMED = {
     "motorcycle": (0, 0, 230),
     "bicycle": (119, 11, 32),
 }
+CITYSCAPES_COLOURS: Colours = {id_: NAMED[name] for id_, name in zip(CITYSCAPES_IDS, CITYSCAPES_NAMES, strict=True)}
 
 
 def palette(names: Sequence[str]) -> NDArray[np.uint8]:

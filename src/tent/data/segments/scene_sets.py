@@ -31,7 +31,7 @@ def _gta5(ids: ClassMap) -> Format:
     def list_pieces(folder: Path) -> list[str]:
         return list(GTA5_SPLITS) if (folder / "labels").exists() else []
 
-    return Format(partial(open_gta5, ids=ids), list_pieces)
+    return Format(partial(open_gta5, ids=ids), list_pieces, ("labelled",))
 
 
 def _carla(ids: ClassMap) -> Format:

@@ -6,7 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from tent.data.segments.class_map import ClassMap, read_class_map
-from tent.data.segments.label_maps import LabelMapImages
+from tent.data.segments.label_maps import Colours, LabelMapImages
+from tent.data.segments.palette import CITYSCAPES_COLOURS
 from tent.data.sets.folders import list_images
 from tent.data.sets.images import Images
 from tent.data.sets.published import Format, Set
@@ -28,7 +29,8 @@ def cityscapes_pairs(folder: Path, split: str, hint: str) -> Pairs:
 def folder_pairs(folder: Path, split: str, hint: str) -> Pairs:
     """Return `images/` and `labels/` of the same names; those that `valid.txt` names are the test split."""
     listed, found = folder / HELD_OUT, _list(folder / "images", hint)
-    held = set(listed.read_text(encoding="utf-8").split()) if listed.is_file() else set()
+    lines = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
+    held = {line.strip() for line in lines if line.strip()}  # names may have spaces in them
     if split != "train" and not held:
         raise FileNotFoundError(f"{listed}: no such list, and so there is no test split; write one name a line")
     if unknown := sorted(held - set(found)):
@@ -74,40 +76,63 @@ def camvid_pairs(folder: Path, split: str, hint: str) -> Pairs:
 
 
 def open_maps(
-    known: Set, folder: Path, split: str, *, pairs: Callable[[Path, str, str], Pairs], ids: ClassMap, rows: float = 1.0
+    known: Set,
+    folder: Path,
+    split: str,
+    *,
+    pairs: Callable[[Path, str, str], Pairs],
+    ids: ClassMap,
+    rows: float = 1.0,
+    colours: Colours | None = None,
+    labelled: bool = True,
 ) -> Images:
-    """Open one split of a set whose pairs are found in this way."""
-    found = check_pairs(folder, pairs(folder, split, known.hint), known.hint)
-    images = LabelMapImages(f"{known.name} {split}", folder, found, ids, rows)
+    """Open one split of a set whose pairs are found in this way.
+
+    Args:
+        labelled: False takes the images alone, whose maps need not be there.
+    """
+    found = check_pairs(folder, pairs(folder, split, known.hint), known.hint, labelled)
+    images = LabelMapImages(f"{known.name} {split}", folder, found, ids, rows, colours)
+    if not labelled:
+        images.hide_labels()
     if len(images) != known.splits[split]:
         images.name += f" ({len(images):,} of the published {known.splits[split]:,} images)"
     return images
 
 
-def open_gta5(known: Set, folder: Path, split: str, *, ids: ClassMap) -> Images:
+def open_gta5(known: Set, folder: Path, split: str, *, ids: ClassMap, labelled: bool = True) -> Images:
     """Open one split of GTA5; its name says so where the split is not the authors'."""
-    images = open_maps(known, folder, split, pairs=gta5_pairs, ids=ids)
+    images = open_maps(known, folder, split, pairs=gta5_pairs, ids=ids, colours=CITYSCAPES_COLOURS, labelled=labelled)
     images.name += "" if (folder / GTA5_LIST).is_file() else ", split by the order of names"
     return images
 
 
-def open_pair_of_folders(images: Path, labels: Path, classes: Path | None = None) -> LabelMapImages:
-    """Open a user's own images and label maps: two folders with the same names in them, and what the ids mean."""
+def open_pair_of_folders(
+    images: Path, labels: Path, classes: Path | None = None, labelled: bool = True
+) -> LabelMapImages:
+    """Open a user's own images and label maps: two folders with the same names in them, and what the ids mean.
+
+    Args:
+        labelled: False takes the images alone.
+    """
     hint = "name two folders whose files have the same names"
-    ids, own = None if classes is None else read_class_map(classes), _list(labels, hint)
-    by_stem = {str(Path(path).with_suffix("")): path for path in own}
+    ids = None if classes is None or not labelled else read_class_map(classes)
+    by_stem = {str(Path(path).with_suffix("")): path for path in (_list(labels, hint) if labelled else ())}
     up, pairs = Path(os.path.relpath(labels, images)), []
     for path in _list(images, hint):
         stem = str(Path(path).with_suffix(""))
         pairs.append((path, str(up / by_stem.get(stem, f"{stem}.png"))))
-    return LabelMapImages(f"pairs {images.name}", images, check_pairs(images, pairs, hint), ids)
+    found = LabelMapImages(f"pairs {images.name}", images, check_pairs(images, pairs, hint, labelled), ids)
+    if not labelled:
+        found.hide_labels()
+    return found
 
 
-def check_pairs(folder: Path, pairs: Pairs, hint: str) -> Pairs:
-    """Return the pairs, every map of which must be there."""
+def check_pairs(folder: Path, pairs: Pairs, hint: str, labelled: bool = True) -> Pairs:
+    """Return the pairs, every map of which must be there if it is wanted."""
     if not pairs:
         raise FileNotFoundError(f"{folder}: no images; {hint}")
-    missing = [path for _, path in pairs if not (folder / path).is_file()]
+    missing = [path for _, path in pairs if labelled and not (folder / path).is_file()]
     if missing:
         more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
         raise FileNotFoundError(f"{folder / missing[0]}: no such label map{more}, though its image is there; {hint}")
@@ -122,7 +147,7 @@ def scene_format(
     def list_pieces(folder: Path) -> list[str]:
         return [split for split, inside in splits if (folder / inside).exists()]
 
-    return Format(partial(open_maps, pairs=pairs, ids=ids, rows=rows), list_pieces)
+    return Format(partial(open_maps, pairs=pairs, ids=ids, rows=rows), list_pieces, ("labelled",))
 
 
 def _list(folder: Path, hint: str) -> list[str]:

@@ -98,6 +98,16 @@ class TiledImages(LabelMapImages):
         _, top, left, new_top, new_left = self.boxes[index]
         return slice(new_top - top, None), slice(new_left - left, None)
 
+    def begin(self, part: Pixels, index: int) -> Pixels:
+        """Return a picture of a tile's whole image, to paste pictures of its tiles into."""
+        return np.full((*self.extents[self.boxes[index][0]], *part.shape[2:]), IGNORE, dtype=np.uint8)
+
+    def paste(self, whole: Pixels, part: Pixels, index: int) -> None:
+        """Put a tile's own pixels into the picture of its image; what two tiles share is the earlier's."""
+        _, _, _, top, left = self.boxes[index]
+        own = part[self.own_part(index)]
+        whole[top : top + own.shape[0], left : left + own.shape[1]] = own
+
     def where(self, index: int) -> str:
         """Return the image's file, and the row and column that the tile begins at."""
         place, top, left, _, _ = self.boxes[index]

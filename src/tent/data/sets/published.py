@@ -64,13 +64,18 @@ class Set:
 
     def open(self, root: Path, split: str, **options: Any) -> Images:
         """Open one split; "test" is the one that the set is judged on, whatever it is called there."""
+        own = self.own_split(split)
+        if strange := sorted(set(options) - set(self.format.options)):
+            raise ValueError(f"{self.name} has no option {', '.join(strange)}")
+        return self.format.open(self, self.path(root), own, **options)
+
+    def own_split(self, split: str) -> str:
+        """Return what the set itself calls a split."""
         others = [name for name in self.splits if {name, split} <= set(TEST_SPLITS)]
         own = [split] if split in self.splits else others
         if not own:
             raise ValueError(f"{self.name} has no split {split!r}; choose from {', '.join(self.splits)}")
-        if strange := sorted(set(options) - set(self.format.options)):
-            raise ValueError(f"{self.name} has no option {', '.join(strange)}")
-        return self.format.open(self, self.path(root), own[0], **options)
+        return own[0]
 
     def pieces_in(self, folder: Path) -> list[str]:
         """Return the pieces that lie in a folder, told from names alone; one made here is marked as such."""
