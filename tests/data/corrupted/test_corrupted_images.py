@@ -4,6 +4,9 @@ import dataclasses
 import json
 import pickle
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -262,3 +265,55 @@ def test_a_published_folder_is_never_made_over(root, photographs):
     ran = run(root, "data", "make", "imagenet-val5k-c", "--types", "fog", "--severities", "1")
     assert "already there" in ran.stdout
     assert [path for path in (root / "imagenet-val5k-c").rglob("*") if path.is_file()] == [file]
+
+
+KILLED = """
+import dataclasses, os, signal
+from pathlib import Path
+
+from tent.cli import main
+from tent.data.sets import catalog
+
+for name in ("imagenet-val5k", "imagenet-val5k-c"):
+    catalog.SETS[name] = dataclasses.replace(catalog.SETS[name], classes=3)
+
+
+def write_half(path, text, **options):
+    path.write_bytes(text[: len(text) // 2].encode())
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+Path.write_text = write_half
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
+def test_a_run_that_is_killed_over_its_card_is_made_again(photographs, root):
+    killed = subprocess.run([sys.executable, "-c", KILLED, *MAKE], check=False, capture_output=True, text=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    folder = root / "imagenet-val5k-c" / "gaussian_noise" / "2"
+    assert [path.name.partition(".json.")[0] for path in folder.iterdir()] == [".made"]
+    assert "made on the fly" in load("imagenet-val5k-c", corruption="gaussian_noise", severity=2).name
+    assert "made gaussian_noise/2" in run(root, *MAKE).stdout
+    assert not list(folder.rglob(".*"))
+    assert "made by tent" in load("imagenet-val5k-c", corruption="gaussian_noise", severity=2).name
+
+
+def test_what_a_killed_run_left_half_written_is_removed(photographs, root):
+    run(root, *MAKE)
+    folder = root / "imagenet-val5k-c" / "gaussian_noise" / "2"
+    shutil.rmtree(folder / "0002")
+    (folder / "0001" / ".1.JPEG.half.making").touch()
+    (folder / "0001" / "1.JPEG").unlink()
+    again = "tent data make imagenet-val5k-c --types gaussian_noise --severities 2"
+    with pytest.raises(ValueError, match=f"3 of its 6 images are made; make the rest with: {again}"):
+        load("imagenet-val5k-c", corruption="gaussian_noise", severity=2)
+    assert run(root, *MAKE).returncode == 0
+    assert not list(folder.rglob(".*"))
+    assert len(load("imagenet-val5k-c", corruption="gaussian_noise", severity=2)) == 6
+
+
+def test_an_empty_folder_is_made_on_the_fly(photographs, root):
+    (root / "imagenet-val5k-c" / "fog" / "5").mkdir(parents=True)
+    assert "made on the fly" in load("imagenet-val5k-c", corruption="fog", severity=5).name
