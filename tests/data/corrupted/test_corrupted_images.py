@@ -111,16 +111,41 @@ def test_two_readers_write_the_crops_once(photographs, monkeypatch):
     assert written == [1]
 
 
-def test_a_broken_photograph_is_named_where_it_is_read_and_can_be_left_out(photographs):
+def test_a_broken_photograph_is_named_at_once_and_can_be_left_out(photographs, root):
     file = photographs / "0001" / "0.JPEG"
     file.write_bytes(file.read_bytes()[:-500])
-    images = load("imagenet-val5k-c", corruption="contrast")
-    with pytest.warns(UserWarning, match="its crops are not kept, so each pass decodes all files"):
-        images.fetch(np.array([0, 1]))
     with pytest.raises(ValueError, match=r"0\.JPEG: not a whole image .*truncated"):
-        images.fetch(np.array([2]))
+        load("imagenet-val5k-c", corruption="contrast").fetch(np.array([0, 1]))  # whole ones, but not all are
+    assert not list((root / "cache").glob("*.npy"))
+    assert "0.JPEG: not a whole image" in run(root, *MAKE).stderr
+    images = load("imagenet-val5k-c", corruption="contrast")
     images.skips = True
     assert [y.tolist() for _, y, _ in Stream(images, 6, Stored(), FRAME)] == [[0, 0, 1, 2, 2]]
+
+
+def test_a_full_disk_is_a_warning(photographs, monkeypatch):
+    def fill(*given):
+        raise OSError(28, "No space left on device")
+
+    whole = load("imagenet-val5k-c", corruption="contrast").fetch(np.arange(2))
+    monkeypatch.setattr(crop_cache.Path, "is_file", lambda path, of=Path.is_file: path.suffix != ".npy" and of(path))
+    monkeypatch.setattr(crop_cache, "_write", fill)
+    with pytest.warns(UserWarning, match="its crops are not kept, so each pass decodes all files .*No space left"):
+        seen = load("imagenet-val5k-c", corruption="contrast").fetch(np.arange(2))
+    assert np.array_equal(np.stack(seen), np.stack(whole))
+
+
+def test_a_broken_photograph_ends_a_benchmark_in_one_line(photographs, root, monkeypatch):
+    file = photographs / "0001" / "0.JPEG"
+    file.write_bytes(file.read_bytes()[:-500])
+    net = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.BatchNorm1d(3))
+    monkeypatch.setattr("tent.models.zoo.load", lambda *given: Entry("net", net, FRAME, 3))
+    ran = run(root, "bench", "imagenet-val5k-c", "--rows", "Source")
+    assert ran.returncode == 2
+    started, error = ran.stderr.splitlines()
+    assert started.startswith("15 cases, 0 of them there")
+    assert "0.JPEG: not a whole image" in error
+    assert not list((root / "results").glob("*.json"))
 
 
 def test_its_name_and_hash_say_how_it_was_made(photographs, monkeypatch, root):
