@@ -79,8 +79,7 @@ def stretch(image: Images, severity: int, random: np.random.Generator) -> Images
     x = sample(image / 255, affine_places(grid, reach, random), "mirror")  # SciPy's word for OpenCV's REFLECT_101
     noise = random.uniform(-1, 1, (2, height, width))
     waves = [ndimage.gaussian_filter(each, sigma, mode="reflect", truncate=3) * strength for each in noise]
-    stretched = np.clip(sample(x, grid + waves, "reflect"), 0, 1) * 255
-    return stretched.astype(np.uint8)
+    return np.asarray(np.clip(sample(x, grid + waves, "reflect"), 0, 1) * 255, np.uint8)
 
 
 def affine_places(grid: NDArray[Any], reach: float, random: np.random.Generator) -> NDArray[Any]:
@@ -89,7 +88,7 @@ def affine_places(grid: NDArray[Any], reach: float, random: np.random.Generator)
     points = centre + third * np.array([(1, 1), (-1, 1), (-1, -1)])
     moved = points + random.uniform(-reach, reach, (3, 2))
     back = np.linalg.solve(np.c_[moved, np.ones(3)], points)  # (3, 2)
-    return np.tensordot(back[:2].T, grid, 1) + back[2][:, None, None]
+    return np.asarray(np.tensordot(back[:2].T, grid, 1) + back[2][:, None, None])
 
 
 def sample(x: NDArray[Any], places: NDArray[Any], mode: str) -> NDArray[Any]:
