@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from real_sets import find_set
 
 from tent.data.corrupted.corruption import FRAME
 from tent.data.corruptions import CORRUPTIONS, corrupt
@@ -30,9 +31,8 @@ pytestmark = pytest.mark.real_data
 
 @pytest.fixture(scope="module")
 def measure(real_data):
-    if not (real_data / "imagenet-val5k").is_dir():
-        pytest.skip("the photographs of imagenet-val5k are not here")
-    clean = np.stack([FRAME.shape(read_image(real_data / "imagenet-val5k" / file)) for file in PUBLISHED["images"]])
+    folder = find_set(real_data, "imagenet-val5k")
+    clean = np.stack([FRAME.shape(read_image(folder / file)) for file in PUBLISHED["images"]])
 
     def once(type, severity, seed):
         y = corrupt(clean, type, severity, seed=seed, frost="made").astype(np.float32)
