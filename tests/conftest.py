@@ -14,13 +14,15 @@ PREPARE = Path(__file__).resolve().parents[2] / "shared" / "data" / "prepare"
 
 @pytest.fixture(scope="session")
 def real_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the root of the real sets: TENT_DATA, or what the data folder beside the checkout lays out."""
+    """Return the root of the real sets: TENT_DATA, or the small ones that a folder beside the checkout lays out."""
     if told := os.environ.get("TENT_DATA"):
         if not Path(told).is_dir():
-            pytest.skip(f"TENT_DATA is {told}, which is not a folder")
+            pytest.skip(f"TENT_DATA is {told}, which is not a folder; name one that holds a folder a set")
         return Path(told)
     if not PREPARE.is_file():
-        pytest.skip("the real data is not there: no TENT_DATA, and no shared/data/prepare beside the checkout")
+        pytest.skip(
+            "no real data: name a folder of sets with TENT_DATA (there is no shared/data/prepare to lay them out)"
+        )
     base = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         base = base.parent  # one folder for all workers

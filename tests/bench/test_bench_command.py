@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from tent.bench.store import Store
 from tent.bench.suites import SUITES, by_name
 from tent.cli.bench_view import LiveTable
 from tent.data.corruptions import BENCHMARK, CORRUPTIONS, HELD_OUT
+from tent.data.sets.catalog import SETS
 from tent.data.sets.pacs import PACS
 from tent.models import zoo
 
@@ -237,6 +240,30 @@ def test_pacs_on_every_domain(folder: Path) -> None:
         None: "16 parameters in 2 tensors",
         "feature_layers": "240 parameters in 4 tensors",  # a convolution of 8·3·9 + 8, and its norm
     }
+
+
+def test_test_sets_collected_anew_run_on_small_ones(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small, generator = folder / "data" / "cifar10.1", np.random.default_rng(0)
+    small.mkdir()
+    np.save(small / "cifar10.1_v6_data.npy", generator.integers(0, 256, (12, 32, 32, 3), dtype=np.uint8))
+    np.save(small / "cifar10.1_v6_labels.npy", np.arange(12, dtype=np.int32) % 10)
+    for label, name in product(range(5), "ab"):
+        path = folder / "data/imagenetv2/imagenetv2-matched-frequency-format-val" / str(label) / f"{name}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(generator.integers(0, 256, (40, 40, 3), dtype=np.uint8)).save(path)
+    monkeypatch.setitem(SETS, "imagenetv2", replace(SETS["imagenetv2"], classes=5))
+    load, net = zoo.load, zoo.load(f"{folder / 'nets.py'}:net")
+    monkeypatch.setattr(zoo, "load", lambda name, *given: net if name.startswith("timm:") else load(name, *given))
+    ran = tent(folder, "bench", "natural")
+    assert ran.returncode == 0, ran.stderr
+    assert "6 of 6 cases done" in ran.stdout
+    results = Store(folder / "results").all()
+    assert {(result.case.model, result.case.data[0].name, result.images) for result in results} == {
+        ("r26-cifar10", "cifar10.1", 12),
+        ("timm:resnet50.tv_in1k", "imagenetv2", 10),
+    }
+    table = tent(folder, "table", "natural").stdout
+    assert all(word in table for word in ("CIFAR-10.1", "ImageNetV2", "Source", "BN", "Tent"))
 
 
 def test_a_model_of_other_classes_is_refused(folder: Path) -> None:

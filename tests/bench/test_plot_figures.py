@@ -40,6 +40,7 @@ KINDS = {
     "cifar10-c-choice": ["columns", "compute"],
     "generalise": ["columns", "compute"],
     "imagenet-c": ["columns", "compute"],
+    "imagenet-val5k-c-by-type": ["columns", "compute"],
     "visda-c": ["columns", "compute"],
 }
 

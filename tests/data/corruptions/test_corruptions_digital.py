@@ -3,6 +3,7 @@
 import colorsys
 import io
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +15,11 @@ from PIL import Image
 from tent.data.corruptions import corrupt
 from tent.data.corruptions.constants import CIFAR, IMAGENET
 from tent.data.corruptions.digital import sample_bilinear
+from tent.data.corruptions.draws import Draws
 from tent.data.corruptions.filters import mirror
+from tent.files import load_python_file
 
+STRENGTH = Path(__file__).parents[3] / "benchmarks" / "corruption_strength.py"
 TABLES = {"cifar": CIFAR, "imagenet": IMAGENET}
 cases = pytest.mark.parametrize("constants", TABLES)
 
@@ -89,3 +93,26 @@ def test_elastic_moves_and_does_not_repaint(images):
         np.testing.assert_allclose(y.mean((1, 2)), images.mean((1, 2)), atol=25)
     flat = np.full((2, 30, 40, 3), 90, np.uint8)
     assert set(np.unique(corrupt(flat, "elastic_transform", 2))) <= {89, 90}
+
+
+class OurDraws:
+    """The numbers that an image is drawn with here, for the published definition to draw."""
+
+    def __init__(self, severity, place):
+        self.draws = Draws(0, "elastic_transform", severity, [place])
+
+    def uniform(self, low, high, shape):
+        parts = [shape] if len(shape) == 2 else [shape[1:]] * shape[0]
+        drawn = np.concatenate([self.draws.uniform(part, low, high) for part in parts])
+        return drawn.reshape(shape).astype(float)
+
+
+@pytest.mark.parametrize("severity", range(1, 6))
+def test_elastic_is_the_published_definition_for_the_same_draws(severity):
+    pytest.importorskip("scipy")
+    stretch = load_python_file(str(STRENGTH)).stretch
+    clean = natural(2, 224, 224)
+    seen = corrupt(clean, "elastic_transform", severity, constants="imagenet")
+    expected = np.stack([stretch(image, severity, OurDraws(severity, place)) for place, image in enumerate(clean)])
+    np.testing.assert_allclose(seen.astype(int), expected, atol=1)
+    assert (seen != expected).mean() < 0.01

@@ -3,7 +3,8 @@
 `published_imagenet.json` has the statistics of one run of the generator that ImageNet-C was made with. Where the mean
 of 24 images is an accident of the draws, one run says little of it; so the file also has means and spreads over 24
 seeds: of fog and frost by the generator's package `imagecorruptions` 1.1.2, of elastic transforms, which are others in
-that package, by OpenCV and SciPy after their definition.
+that package, by SciPy after their definition (2 and 3 with OpenCV). `benchmarks/corruption_strength.py --reference`
+draws them again.
 """
 
 import json
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from real_sets import find_set
 
 from tent.data.corrupted.corruption import FRAME
 from tent.data.corruptions import CORRUPTIONS, corrupt
@@ -20,6 +22,8 @@ from tent.data.sets.folders import read_image
 PUBLISHED = json.loads((Path(__file__).parent / "published_imagenet.json").read_text())
 OVER_SEEDS = PUBLISHED["over_24_seeds"]
 SEEDS = {"fog": 6, "frost": 4, "elastic_transform": 4}  # what ours is the mean of; others are the same for any seed
+# where that one run lies more than 2 of 255 from ours; docs/corruptions.md says by how much, and why
+BEYOND = {"frost": (1, 2, 3, 4, 5), "fog": (2, 3, 4, 5), "elastic_transform": (2,)}
 EVERY = [(type, severity) for type in CORRUPTIONS for severity in range(1, 6)]
 
 pytestmark = pytest.mark.real_data
@@ -27,9 +31,8 @@ pytestmark = pytest.mark.real_data
 
 @pytest.fixture(scope="module")
 def measure(real_data):
-    if not (real_data / "imagenet-val5k").is_dir():
-        pytest.skip("the photographs of imagenet-val5k are not here")
-    clean = np.stack([FRAME.shape(read_image(real_data / "imagenet-val5k" / file)) for file in PUBLISHED["images"]])
+    folder = find_set(real_data, "imagenet-val5k")
+    clean = np.stack([FRAME.shape(read_image(folder / file)) for file in PUBLISHED["images"]])
 
     def once(type, severity, seed):
         y = corrupt(clean, type, severity, seed=seed, frost="made").astype(np.float32)
@@ -53,8 +56,8 @@ def test_strength_is_the_published_one(measure, type, severity):
     seen, published = measure(type, severity), PUBLISHED["types"][type][str(severity)]
     assert seen["rms"] == pytest.approx(published["rms"], rel=0.15 if type == "frost" else 0.08)
     # one run of the generator lies so far from its own mean over seeds
-    spread = np.array(OVER_SEEDS.get(type, {}).get(str(severity), {"spread": 0.0})["spread"])
-    assert (np.abs(np.subtract(seen["mean"], published["mean"])) <= np.maximum(2, 2.5 * spread)).all()
+    spread = OVER_SEEDS[type][str(severity)]["spread"] if severity in BEYOND.get(type, ()) else 0
+    assert (np.abs(np.subtract(seen["mean"], published["mean"])) <= np.maximum(2, np.multiply(2.5, spread))).all()
     assert seen["roughness"] == pytest.approx(published["roughness"], rel=0.08)
 
 

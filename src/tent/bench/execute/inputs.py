@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tent.bench.case import Case, Data
 from tent.data import order
+from tent.data.corrupted.corrupted_images import CorruptedImages
 from tent.data.data_folder import data_folder
 from tent.data.load import load
 from tent.data.segments.label_maps import LabelMapImages
@@ -56,6 +57,14 @@ def count_images(case: Case) -> int:
     sizes = [data.part[1] - data.part[0] if data.part else len(load_images(data)) for data in case.data]
     times = int(case.domains.partition(":")[2] or 1)
     return times * sum(min(size, case.images or size) for size in sizes)
+
+
+def keep_crops(cases: Iterable[Case]) -> None:
+    """Keep the crops that cases share before any of them runs: a broken image is one error then, not one a case."""
+    for data in dict.fromkeys(data for case in cases for data in (*case.data, case.fit, case.prepare)):
+        images = load_images(data) if data else None
+        if isinstance(images, CorruptedImages):
+            images.keep_crops()
 
 
 def build_stream(case: Case, data: Sequence[Data], entry: Entry) -> Stream:

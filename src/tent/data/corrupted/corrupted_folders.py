@@ -14,7 +14,7 @@ import tent
 from tent.data.corrupted.corruption import Corruption
 from tent.data.corrupted.crop_cache import keep_crops, read_framed
 from tent.data.corrupted.processes import Map, start_processes
-from tent.data.sets.folders import FolderImages
+from tent.data.sets.folders import FolderImages, list_images
 from tent.data.sets.published import Progress, silent
 from tent.files import atomic_write
 
@@ -56,6 +56,7 @@ def make_folders(
             name = f"{each.type}/{each.severity}"
             out = folder / name
             frost = each.frost if each.type == "frost" else None
+            _remove_partials(out)
             _write_card(out, each.describe(), len(images), split)
             missing = [(i, file) for i, file in enumerate(images.files) if not (out / file).is_file()]
             done = (number + 1) * len(images) - len(missing)
@@ -81,18 +82,29 @@ def write_chunk(chunk: FileChunk) -> int:
         return len(list(pool.map(lambda entry: write(*entry), chunk.files)))
 
 
-def check_whole(folder: Path, images: int, command: str, split: str | None = None) -> None:
+def is_empty(folder: Path) -> bool:
+    """Tell whether a folder is not there, or has nothing in it but hidden files, such as those of a killed run."""
+    return not folder.is_dir() or all(entry.name.startswith(".") for entry in folder.iterdir())
+
+
+def check_whole(folder: Path, command: str, split: str | None = None, images: int = 0) -> None:
     """Refuse a folder that was made here, and only in part.
 
     Args:
+        command: what makes the rest.
         split: what the images are of, where splits lie side by side in one folder.
+        images: how many of the split are there.
     """
     card = folder / CARD
-    about = json.loads(card.read_text(encoding="utf-8")) if card.is_file() else {}
-    due = about.get("images", images) if split is None else about.get("splits", {}).get(split, images)
-    if images < due:
-        what = "images" if split is None else f"images of {split}"
-        raise ValueError(f"{folder}: {images:,} of its {due:,} {what} are made; make the rest with: {command}")
+    if not card.is_file():
+        return
+    about = json.loads(card.read_text(encoding="utf-8"))
+    if split is None:
+        due, there, what = about.get("images", 0), len(list_images(folder)), "images"
+    else:
+        due, there, what = about.get("splits", {}).get(split, 0), images, f"images of {split}"
+    if there < due:
+        raise ValueError(f"{folder}: {there:,} of its {due:,} {what} are made; make the rest with: {command}")
 
 
 def _run(
@@ -107,7 +119,13 @@ def _run(
 
 def _is_published(out: Path) -> bool:
     """Tell whether a folder holds images that were not made here, which are left alone."""
-    return out.is_dir() and not (out / CARD).is_file() and any(out.iterdir())
+    return not is_empty(out) and not (out / CARD).is_file()
+
+
+def _remove_partials(out: Path) -> None:
+    """Remove what killed runs left half-written; whoever makes a set keeps all others from doing so."""
+    for partial in out.rglob(".*.making"):
+        partial.unlink(missing_ok=True)
 
 
 def _write_card(out: Path, how: Mapping[str, int | str | None], images: int, split: str | None) -> None:

@@ -35,13 +35,17 @@ class CorruptedImages(FolderImages):
 
     def fetch(self, indices: NDArray[np.int64], each: Each | None = None) -> Pixels | list[Pixels]:
         """Return these images as a list, corrupted (and shaped by `each`) in several threads."""
-        _ = self._crops  # which are written once, before several threads want them
+        self.keep_crops()  # once, before several threads want them
         return super().fetch(indices, each)
 
     def fork(self) -> FolderImages:
         """Return the same files for a thread to read ahead from; the crops are kept, or given up, once for all."""
-        _ = self._crops
+        self.keep_crops()
         return super().fork()
+
+    def keep_crops(self) -> None:
+        """Write the crops that are kept, unless they are there; an image that cannot be read is found here."""
+        _ = self._crops
 
     def read(self, index: int) -> Pixels:
         """Return one image, corrupted."""
@@ -57,4 +61,11 @@ class CorruptedImages(FolderImages):
     @cached_property
     def _crops(self) -> Path | None:
         frame = self._corruption.frame
-        return None if frame is None or self._cache is None else keep_crops(self._clean, frame, self._cache)
+        if frame is None or self._cache is None:
+            return None
+        try:
+            return keep_crops(self._clean, frame, self._cache)
+        except ValueError:
+            if self.skips:  # each file is read on its own, and those that cannot be are noted
+                return None
+            raise

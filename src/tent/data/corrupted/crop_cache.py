@@ -19,7 +19,8 @@ CHUNK = 128  # images in memory at once
 def keep_crops(images: FolderImages, frame: Preprocess, folder: Path) -> Path | None:
     """Return the file of a set's framed pixels, written now unless it is there; None where none can be kept.
 
-    The file is named by what it holds. It may be deleted at any time; the next reader writes it again.
+    The file is named by what it holds. It may be deleted at any time; the next reader writes it again. An image that
+    cannot be read is an error.
     """
     if frame.crop is None or len(images) > MOST:
         return None
@@ -30,7 +31,7 @@ def keep_crops(images: FolderImages, frame: Preprocess, folder: Path) -> Path | 
         with lock(path.with_name(f".{path.name}.lock"), "", wait=True):
             if not path.is_file():
                 _write(path, images, frame, (height, width))
-    except (OSError, ValueError) as error:  # a full or read-only disk, an image that cannot be read
+    except OSError as error:  # a full or read-only disk
         warnings.warn(f"{images.name}: its crops are not kept, so each pass decodes all files ({error})", stacklevel=2)
         return None
     return path

@@ -34,7 +34,7 @@ def open_corrupted(
     command = f"tent data make {known.name} --types {corruption} --severities {severity}"
     command += " --split train" if split == "train" else ""
     pairs = cityscapes_pairs(own, split, f"make it with: {command}")
-    check_whole(own, len(pairs), command, split)
+    check_whole(own, command, split, len(pairs))
     up, hint = Path(os.path.relpath(folder.parent / str(known.made_from), own)), f"bring {known.made_from} too"
     whole = check_pairs(own, [(image, str(up / labels)) for image, labels in pairs], hint, labelled)
     images = LabelMapImages(f"{known.name} {split} {corruption} severity {severity}", own, whole, ids)
