@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, cast
 
 from tent import methods
-from tent.bench.frozen_json import Frozen, canonical_json, check_types, to_plain
+from tent.bench.frozen_json import Frozen, canonical_json, check_types, freeze, to_plain
 from tent.data import order
 from tent.method import Method
 from tent.tasks import TASKS, Task
@@ -100,7 +100,7 @@ class Case:
     def __post_init__(self) -> None:
         for name in ("options", "choose", "code"):
             if isinstance(given := getattr(self, name), Mapping):
-                object.__setattr__(self, name, Frozen(given))
+                object.__setattr__(self, name, freeze(given))
         if isinstance(self.data, Data | list):
             object.__setattr__(self, "data", tuple(self.data) if isinstance(self.data, list) else (self.data,))
         check_types(self)

@@ -15,6 +15,7 @@ class Frozen(Mapping[str, Any]):
 
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
         self._values = {str(name): freeze(value) for name, value in (values or {}).items()}
+        self._hash: int | None = None
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
@@ -26,7 +27,9 @@ class Frozen(Mapping[str, Any]):
         return len(self._values)
 
     def __hash__(self) -> int:
-        return hash(canonical_json(self))
+        if self._hash is None:  # computed once: a table compares thousands of cases
+            self._hash = hash(canonical_json(self))
+        return self._hash
 
     def __repr__(self) -> str:
         return repr(self._values)
@@ -34,6 +37,8 @@ class Frozen(Mapping[str, Any]):
 
 def freeze(value: Any) -> Any:
     """Return JSON with its dictionaries frozen and its lists as tuples."""
+    if isinstance(value, Frozen):
+        return value
     if isinstance(value, Mapping):
         return Frozen(value)
     if isinstance(value, list | tuple):
@@ -60,8 +65,8 @@ def canonical_json(value: Any) -> str:
 def check_types(described: Any) -> None:
     """Refuse a dataclass with a value that is not of its field's type, as a damaged file may have."""
     kind: Any = type(described)
-    for name, hint in _hints(kind):
-        if not conforms(value := getattr(described, name), hint):
+    for name, hint, plain in _hints(kind):
+        if type(value := getattr(described, name)) not in plain and not conforms(value, hint):
             raise ValueError(f"{name} {str(value)[:60]!r}: expected {getattr(hint, '__name__', hint)}")
 
 
@@ -90,8 +95,10 @@ def conforms(value: Any, hint: Any) -> bool:
 
 
 @cache
-def _hints(kind: Any) -> tuple[tuple[str, Any], ...]:
-    return tuple((each.name, each.type) for each in fields(kind))
+def _hints(kind: Any) -> tuple[tuple[str, Any, frozenset[type]], ...]:
+    """Return the fields of a dataclass, their types, and which values need no closer look: whole numbers do."""
+    hints: dict[str, Any] = {each.name: each.type for each in fields(kind)}
+    return tuple((name, hint, _leaves(hint) - {int}) for name, hint in hints.items())
 
 
 @cache
