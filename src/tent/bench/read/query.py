@@ -95,9 +95,10 @@ def read_grids(suites: Iterable[Suite], results: Sequence[Result], hashes: tuple
     """
     by_case = group_by_case(results)
     grids: list[Grid] = []
-    unseen = set(by_case)
+    suites, unseen = list(suites), set(by_case)
+    sets = {suite.name: {data.name for cell in suite.cells((0,), None) for data in cell.case.data} for suite in suites}
     for suite, query in _possible_tables(suites, by_case):
-        if not any(_may_hold(query, case) for case in unseen):
+        if not any(_may_hold(query, case) and case.data[0].name in sets[suite.name] for case in unseen):
             continue  # it has nothing that a suite of its own has not shown
         try:
             changed = query.apply(suite)
