@@ -162,6 +162,43 @@ def test_longer_bursts_are_those_of_the_store() -> None:
     assert f"the order is the published one: {found}." in page("docs/methods.md")
 
 
+def first_order(name: str, limit: int | None, model: str | None = None) -> Grid:
+    """Return a suite's results in the first order alone."""
+    suite = SUITES[name] if model is None else SUITES[name].with_model(model)
+    return read_grid(suite, open_results(ROOT / "results")[0], Query(seeds=(0,), limit=limit))
+
+
+def test_longer_streams_are_those_of_the_store() -> None:
+    for limit, images in ((500, "500"), (2000, "2,000"), (None, "10,000")):
+        grid = first_order("continual", limit)
+        updates = f"{grid.entries['Tent', 'fog'].results[0].counts['updates']:,}"
+        cells = [mean(grid, row, BENCHMARK) for row in ("Source", "BN", "Tent", "EATA", "ROID")]
+        assert line(images, updates, *cells) in page("docs/methods.md")
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "rows"),
+    [
+        ("correlated", "r26-gn-cifar10", ("Source", "Tent", "EATA", "SAR", "ROID", "LAME")),
+        ("cifar100-c-continual", None, ("Source", "BN", "Tent", "EATA", "SAR", "ROID", "LAME")),
+    ],
+)
+def test_other_networks_on_hard_streams_are_those_of_the_store(name: str, model: str | None, rows: list[str]) -> None:
+    grid = first_order(name, 500, model)
+    assert line("500 images of each type", *(mean(grid, row, BENCHMARK) for row in rows)) in page("docs/methods.md")
+
+
+def test_a_stream_that_does_not_wait_is_that_of_the_store() -> None:
+    text, rows = page("docs/methods.md"), ("BN", "Tent", "ETA", "SAR", "DeYO", "SHOT", "ROID")
+    for name, title in (("speed", "as fast as plain answers"), ("continual", "that waits")):
+        assert line(title, *(mean(first_order(name, 500), row, BENCHMARK) for row in rows)) in text
+    fast, slow = (
+        first_order(name, 500).entries["Tent", "fog"].results[0].counts["updates"] for name in ("speed", "continual")
+    )
+    assert f"It learns {fast} times in place of {slow}." in text
+    assert f"`speed` has its answers ({mean(first_order('speed', 500), 'CoTTA', BENCHMARK)})" in text
+
+
 def test_single_images_are_those_of_the_store() -> None:
     results, _ = open_results(ROOT / "results")
     grid = read_grid(SUITES["single"], results, Query(seeds=(0,), limit=100))
