@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from functools import cache
 
 import pytest
 from pages import ROOT
@@ -9,6 +10,7 @@ from pages import ROOT
 from tent.apps.demo import LR
 from tent.bench.read.grid import Grid
 from tent.bench.read.query import Query, open_results, read_grid
+from tent.bench.result import Result
 from tent.bench.suites import SUITES
 from tent.data.corruptions import BENCHMARK
 
@@ -19,8 +21,14 @@ METHODS = ("Source", "BN", "Tent")
 
 @pytest.fixture(scope="module")
 def grids() -> dict[str, Grid]:
-    results, _ = open_results(ROOT / "results")
+    results = stored()
     return {name: read_grid(SUITES[name], results) for name in ("cifar10-c", "digits", "ablation")}
+
+
+@cache
+def stored() -> list[Result]:
+    """Return the results on record."""
+    return open_results(ROOT / "results")[0]
 
 
 def mean(grid: Grid, row: str, columns: Iterable[str]) -> str:
@@ -146,14 +154,14 @@ STREAMS = ("continual", "mixed", "correlated")  # suites, 500 images of each typ
 
 
 def test_the_table_of_hard_streams_is_that_of_the_store() -> None:
-    results, _ = open_results(ROOT / "results")
+    results = stored()
     grids = [read_grid(SUITES[name], results, Query(seeds=(0, 1, 2), limit=500)) for name in STREAMS]
     due = [line(f"`{row}`", *(stream_mean(grid, row) for grid in grids)) for row in grids[0].rows]
     assert [row for row in due if row.removesuffix(" |") not in page("docs/methods.md")] == []
 
 
 def test_longer_bursts_are_those_of_the_store() -> None:
-    results, _ = open_results(ROOT / "results")
+    results = stored()
     grid = read_grid(SUITES["correlated"], results, Query(seeds=(0,), limit=2000))
     found = ", ".join(
         f"{row if row != 'Source' else 'source'} {mean(grid, row, BENCHMARK)}"
@@ -165,7 +173,7 @@ def test_longer_bursts_are_those_of_the_store() -> None:
 def first_order(name: str, limit: int | None, model: str | None = None) -> Grid:
     """Return a suite's results in the first order alone."""
     suite = SUITES[name] if model is None else SUITES[name].with_model(model)
-    return read_grid(suite, open_results(ROOT / "results")[0], Query(seeds=(0,), limit=limit))
+    return read_grid(suite, stored(), Query(seeds=(0,), limit=limit))
 
 
 def test_longer_streams_are_those_of_the_store() -> None:
@@ -200,7 +208,7 @@ def test_a_stream_that_does_not_wait_is_that_of_the_store() -> None:
 
 
 def test_single_images_are_those_of_the_store() -> None:
-    results, _ = open_results(ROOT / "results")
+    results = stored()
     grid = read_grid(SUITES["single"], results, Query(seeds=(0,), limit=100))
     rows = {  # as they are called on the page: of the network as shipped, and with group norms, which has no statistics
         "Source": ("Source", "Source, group norm"),

@@ -359,11 +359,11 @@ def test_all_maps_are_looked_at_before_anything_is_answered(scenes: Path, pictur
 
 @pytest.mark.parametrize("more", [("--tile", "2x2"), ("--size", "2x2")])
 def test_images_that_are_too_small_for_statistics_are_told_what_to_type(scenes: Path, more: tuple[str, str]) -> None:
-    ran = run(scenes, *more, "--panels", "1")
+    ran = run(scenes, *more, "--panels", "1", "--limit", "1")
     larger = "a larger --tile" if more[0] == "--tile" else "a larger --batch or --size"
     assert ran.returncode == 2
     assert f"one value a channel, which has no statistics of its own; give {larger}, or --stats prior:16" in ran.stderr
-    assert run(scenes, *more, "--panels", "1", "--stats", "prior:16", "--overwrite").returncode == 0
+    assert run(scenes, *more, "--panels", "0", "--limit", "1", "--stats", "prior:16", "--overwrite").returncode == 0
 
 
 def test_label_maps_and_overlays_need_space(scenes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
