@@ -32,7 +32,7 @@ SIDES = {"0": 224, "1": 240, "2": 260}
 MARGIN = 32  # pixels that the crop leaves of the shorter side
 
 
-class PlainLoop:
+class PackageModel:
     """The packages' own model, on files that it opens itself."""
 
     def __init__(self, number: str) -> None:
@@ -58,7 +58,7 @@ class PlainLoop:
 class Comparison:
     """What both say of the same images, counted batch by batch."""
 
-    def __init__(self, stream: Stream, plain: PlainLoop) -> None:
+    def __init__(self, stream: Stream, plain: PackageModel) -> None:
         self.stream, self.plain = stream, plain
         self.seen = self.wrong = 0
         self.differing: list[str] = []
@@ -87,7 +87,7 @@ def main() -> None:
     entry = zoo.load(f"efficientnet-lite:{options.number}")
     stream = Stream(load(SET), options.batch, preprocess=entry.preprocess)
     stream = stream.first(min(options.images, stream.total))
-    compare = Comparison(stream, PlainLoop(options.number))
+    compare = Comparison(stream, PackageModel(options.number))
     found = evaluate(tent.adapt(entry.model, tent.Source()), stream, Classification(), on_batch=compare)
     print(file=sys.stderr)
     print(f"{entry.name} on {stream.protocol}")

@@ -7,7 +7,7 @@ import pytest
 from tent.data.sets.catalog import get_set
 
 
-def find_set(root: Path, name: str) -> Path:
+def folder_or_skip(root: Path, name: str) -> Path:
     """Return a set's folder; without it, skip the test that asks."""
     known = get_set(name)
     folder = known.path(root)

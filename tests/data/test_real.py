@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from real_sets import find_set
+from real_sets import folder_or_skip
 
 from tent.data import Preprocess, Stream, load
 
@@ -46,4 +46,4 @@ def test_a_stream_of_cifar10_is_normalised(real_data):
 def test_a_set_that_is_not_there_says_how_to_bring_it(tmp_path):
     for name, remedy in (("imagenet-val5k", "bring it by hand: ILSVRC2012"), ("cifar10", "tent data get cifar10")):
         with pytest.raises(pytest.skip.Exception, match=f"{name} is not in .*{remedy}.* with TENT_DATA"):
-            find_set(tmp_path, name)
+            folder_or_skip(tmp_path, name)

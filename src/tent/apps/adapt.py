@@ -14,7 +14,7 @@ from tent.adapted import Adapted, adapt
 from tent.apps.adapt_run import Notices, Run, probe
 from tent.apps.export_file import export_format
 from tent.apps.out_folder import OutFolder
-from tent.apps.pixels.pixel_run import PixelRun, check_run, pixel_bytes
+from tent.apps.pixels.pixel_run import PixelRun, check_run, estimate_output_bytes
 from tent.apps.record import check_format
 from tent.apps.run_data import DataChoice, load_source_images
 from tent.apps.run_settings import describe_settings
@@ -140,12 +140,14 @@ class Job:
         self.data.match_labels(images, entry, classes)
         stream = self.data.stream(images, entry, self.batch_size)
         if pixels and isinstance(images, LabelMapImages):
-            images.check_maps(stream.indices)
-        drawn = pixel_bytes(images, stream.indices) if pixels else 0
+            images.check_map_headers(stream.indices)
+        picture_bytes = estimate_output_bytes(images, stream.indices) if pixels else 0
         if self.tile:
             images, stream = self._cut(images, stream, entry, pixels)
         adapted = self._adapt(entry, stream, notices, pixels)
-        check_space(self.out, drawn + stream.total * 200 + 8 * sum(p.nbytes for p in adapted.parameters()) + (1 << 20))
+        check_space(
+            self.out, picture_bytes + stream.total * 200 + 8 * sum(p.nbytes for p in adapted.parameters()) + (1 << 20)
+        )
         settings = describe_settings(self, entry, stream, adapted)
         summary, left = folder.begin(settings, self.overwrite)
         if summary is not None:

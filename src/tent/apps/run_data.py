@@ -63,7 +63,7 @@ class DataChoice:
                 " called; give --classes FILE (one name a line, in the order of the model's outputs), or --unlabelled"
             )
         if isinstance(images, LabelMapImages):
-            images.limit_ids(classes)
+            images.refuse_ids_from(classes)
         names, labels = images.class_names, images.labels
         counted = entry.class_names is None and not self.is_folder  # a set's labels are numbers, as published
         if labels is None or names is None or counted or same_names(names, entry.class_names):

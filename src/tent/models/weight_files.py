@@ -23,7 +23,7 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     try:
         if Path(path).suffix == ".safetensors":
             return strip_wrapper(load_file(path))
-        with warnings.catch_warnings(), _pass_over_numbers():
+        with warnings.catch_warnings(), _ignore_numpy_scalars():
             warnings.simplefilter("ignore")  # torch's thoughts on how a pickle was written
             found = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
@@ -36,7 +36,7 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     return strip_wrapper(found)
 
 
-class PassedOver:
+class NumpyStub:
     """What stands for a number of numpy's in a file of weights: nothing is made of it."""
 
     def __init__(self, *given: object) -> None:
@@ -47,16 +47,16 @@ class PassedOver:
 
 
 # a score of the training beside the weights; numpy has moved its module since
-NUMBERS = [
-    type(name, (PassedOver,), {"__module__": module})
+NUMPY_STUBS = [
+    type(name, (NumpyStub,), {"__module__": module})
     for module, name in (("numpy.core.multiarray", "scalar"), ("numpy._core.multiarray", "scalar"), ("numpy", "dtype"))
 ]
 
 
-def _pass_over_numbers() -> AbstractContextManager[None]:
+def _ignore_numpy_scalars() -> AbstractContextManager[None]:
     """Let torch pass over numpy's numbers; the first versions of it that we take cannot, and refuse the file."""
     allow = getattr(torch.serialization, "safe_globals", None)
-    return nullcontext() if allow is None else allow(NUMBERS)
+    return nullcontext() if allow is None else allow(NUMPY_STUBS)
 
 
 def strip_wrapper(state: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -19,15 +19,15 @@ class Segmentation(Task):
     Args:
         classes: the number of classes, as many as the model answers with.
         ignore: the label of pixels that are not counted.
-        averaged: the classes whose IoU both means are of, where the labels know fewer than the model; all unless given.
+        iou_classes: the classes whose IoU both means are of, where labels know fewer than the model; all by default.
     """
 
     metrics = ("mean_iou", "mean_iou_absent_zero", "pixel_accuracy", "entropy")
     primary, label, higher_is_better = "mean_iou", "mIoU", True
 
-    def __init__(self, classes: int, ignore: int | None = IGNORE, averaged: Sequence[int] | None = None) -> None:
+    def __init__(self, classes: int, ignore: int | None = IGNORE, iou_classes: Sequence[int] | None = None) -> None:
         super().__init__(classes, ignore)
-        self.averaged = list(range(classes or 0) if averaged is None else averaged)
+        self.iou_classes = list(range(classes or 0) if iou_classes is None else iou_classes)
 
     def count(self, logits: Tensor, labels: Tensor) -> Sums:
         """Return the confusion matrix, by label (rows) and answer (columns), and below it the sum of entropies."""
@@ -66,7 +66,7 @@ class Segmentation(Task):
         if self.sums is None or not matrix.sum():
             return dict.fromkeys([*self.metrics, *_by_class(iou)], float("nan"))
         shares = (right.sum() / matrix.sum(), self.sums[-1, 0] / matrix.sum())
-        own = iou[self.averaged]
+        own = iou[self.iou_classes]
         means = (np.nanmean(own), np.nan_to_num(own).mean(), *shares)
         return {**{name: float(mean) for name, mean in zip(self.metrics, means, strict=True)}, **_by_class(iou)}
 

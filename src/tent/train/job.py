@@ -76,12 +76,13 @@ def choose_preprocess(recipe: Recipe, data: Images) -> Preprocess:
     """Return the mean and deviation that a network sees images by: the recipe's, a library's own, or the set's."""
     if recipe.task == "segmentation":
         return IMAGENET
+    size = recipe.side and (recipe.side, recipe.side)
     if is_library_network(recipe.model):
         own = load_library_network(recipe.model, pretrained=False).preprocess
         if own.mean is not None:
-            return Preprocess(recipe.side and (recipe.side, recipe.side), None, own.mean, own.std)
+            return Preprocess(size, None, own.mean, own.std)
     if recipe.mean is not None and recipe.std is not None:
-        return Preprocess(recipe.side and (recipe.side, recipe.side), None, (recipe.mean,) * 3, (recipe.std,) * 3)
+        return Preprocess(size, None, (recipe.mean,) * 3, (recipe.std,) * 3)
     return normalisation(data, recipe.side)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from real_sets import find_set
+from real_sets import folder_or_skip
 
 from tent.data.corrupted.corruption import FRAME
 from tent.data.corruptions import CORRUPTIONS, corrupt
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.real_data
 
 @pytest.fixture(scope="module")
 def measure(real_data):
-    folder = find_set(real_data, "imagenet-val5k")
+    folder = folder_or_skip(real_data, "imagenet-val5k")
     clean = np.stack([FRAME.shape(read_image(folder / file)) for file in PUBLISHED["images"]])
 
     def once(type, severity, seed):

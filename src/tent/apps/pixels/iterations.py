@@ -33,7 +33,7 @@ def draw_iterations(run: "PixelRun", path: Path, images: int) -> None:
             break
         pictures = _draw_row(run, batch)
         if begins:
-            rows.append(pictures if tiles is None else [tiles.begin(picture, place) for picture in pictures])
+            rows.append(pictures if tiles is None else [tiles.blank_whole(picture, place) for picture in pictures])
         if tiles is not None:
             for whole, picture in zip(rows[-1], pictures, strict=True):
                 tiles.paste(whole, picture, place)

@@ -30,15 +30,15 @@ class PixelRecord(Record):
     """One row an image: sums over its pixels; how often each class was answered, and both confusion matrices.
 
     Args:
-        averaged: the classes that the IoU is averaged over, where the set has fewer than the model; all unless given.
+        iou_classes: the classes that the IoU is averaged over, where the set has fewer than the model; all by default.
     """
 
     counted = "pixels"
 
-    def __init__(self, class_names: Sequence[str], averaged: Sequence[int] | None = None) -> None:
+    def __init__(self, class_names: Sequence[str], iou_classes: Sequence[int] | None = None) -> None:
         super().__init__(tuple(class_names))
         classes = len(self.class_names)
-        self.averaged = tuple(range(classes) if averaged is None else averaged)
+        self.iou_classes = tuple(range(classes) if iou_classes is None else iou_classes)
         self.samples = 0  # that were answered: images, or their tiles
         self.sums: list[NDArray[np.float64]] = []  # of each image, in the order of SUMS
         self.histograms = np.zeros((2, classes), dtype=np.int64)
@@ -100,9 +100,9 @@ class PixelRecord(Record):
             "histogram_after": self.histogram(self.after),
         }
         if self.matrices.any():
-            numbers["mean_iou_classes"] = len(self.averaged)
+            numbers["mean_iou_classes"] = len(self.iou_classes)
             for place, when in enumerate(("before", "after")):
-                task = Segmentation(len(self.class_names), averaged=self.averaged)
+                task = Segmentation(len(self.class_names), iou_classes=self.iou_classes)
                 task.sums = np.concatenate([self.matrices[place], np.zeros((1, len(self.class_names)))])
                 found = task.compute()
                 numbers |= {f"{name}_{when}": found[name] for name in MEASURED}
@@ -122,9 +122,9 @@ class PixelRecord(Record):
         return {**kept, "samples": np.array(self.samples), "names": np.array(self.class_names)}
 
     @staticmethod
-    def restore(kept: Mapping[str, NDArray[Any]], averaged: Sequence[int] | None = None) -> "PixelRecord":
+    def restore(kept: Mapping[str, NDArray[Any]], iou_classes: Sequence[int] | None = None) -> "PixelRecord":
         """Return the record that these arrays are of."""
-        record = PixelRecord(tuple(kept["names"].tolist()), averaged)
+        record = PixelRecord(tuple(kept["names"].tolist()), iou_classes)
         record.sums, record.samples = list(kept["sums"]), int(kept["samples"])
         record.histograms, record.matrices = kept["histograms"], kept["matrices"]
         return record

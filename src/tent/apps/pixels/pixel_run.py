@@ -50,7 +50,7 @@ def check_run(job: "Job", images: Images, classes: int) -> None:
             raise ValueError(f"{path}: lies where a run in {job.out} writes its own; choose another --out")
 
 
-def pixel_bytes(images: Images, places: NDArray[np.int64]) -> int:
+def estimate_output_bytes(images: Images, places: NDArray[np.int64]) -> int:
     """Return about how many bytes the label maps and overlays of these images take, if all are as the first."""
     if not isinstance(images, FolderImages):
         return 0
@@ -70,8 +70,8 @@ class PixelRun(Run):
         super().__init__(*given)
         known = [names for names in (self.entry.class_names, self.images.class_names) if len(names or ()) == classes]
         names = known[0] if known and known[0] else map(str, range(classes))
-        averaged = self.images.own_classes if isinstance(self.images, LabelMapImages) else None
-        self.record: PixelRecord = PixelRecord(tuple(names), averaged)
+        iou_classes = self.images.own_classes if isinstance(self.images, LabelMapImages) else None
+        self.record: PixelRecord = PixelRecord(tuple(names), iou_classes)
         self.colours = palette(self.record.class_names)
 
     def answer(self, folder: OutFolder, track: Track, left: dict[str, Any] | None) -> None:
@@ -151,7 +151,7 @@ class PixelRun(Run):
         """Return the picture of a whole image with one more tile's own pixels in it; the first begins it anew."""
         tiles: TiledImages = self.images  # type: ignore[assignment]
         if tiles.is_first(place):
-            whole = tiles.begin(part, place)
+            whole = tiles.blank_whole(part, place)
         else:
             with pillow_image().open(path) as there:
                 whole = np.array(there)
@@ -178,7 +178,7 @@ class PixelRun(Run):
 
     def _restore_record(self, left: dict[str, NDArray[Any]]) -> None:
         if left:
-            self.record = PixelRecord.restore(left, self.record.averaged)
+            self.record = PixelRecord.restore(left, self.record.iou_classes)
 
     def files(self) -> list[str]:
         """Return where each image that was answered lies, also if its tiles were."""

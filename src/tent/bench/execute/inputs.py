@@ -59,12 +59,12 @@ def count_images(case: Case) -> int:
     return times * sum(min(size, case.images or size) for size in sizes)
 
 
-def keep_crops(cases: Iterable[Case]) -> None:
+def cache_crops_of(cases: Iterable[Case]) -> None:
     """Keep the crops that cases share before any of them runs: a broken image is one error then, not one a case."""
     for data in dict.fromkeys(data for case in cases for data in (*case.data, case.fit, case.prepare)):
         images = load_images(data) if data else None
         if isinstance(images, CorruptedImages):
-            images.keep_crops()
+            images.cache_crops()
 
 
 def build_stream(case: Case, data: Sequence[Data], entry: Entry) -> Stream:

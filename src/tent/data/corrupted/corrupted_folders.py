@@ -12,7 +12,7 @@ import torch
 
 import tent
 from tent.data.corrupted.corruption import Corruption
-from tent.data.corrupted.crop_cache import keep_crops, read_framed
+from tent.data.corrupted.crop_cache import cache_crops, read_framed
 from tent.data.corrupted.processes import Map, start_processes
 from tent.data.sets.folders import FolderImages, list_images
 from tent.data.sets.published import Progress, silent
@@ -82,27 +82,26 @@ def write_chunk(chunk: FileChunk) -> int:
         return len(list(pool.map(lambda entry: write(*entry), chunk.files)))
 
 
-def is_empty(folder: Path) -> bool:
+def is_missing_or_empty(folder: Path) -> bool:
     """Tell whether a folder is not there, or has nothing in it but hidden files, such as those of a killed run."""
     return not folder.is_dir() or all(entry.name.startswith(".") for entry in folder.iterdir())
 
 
-def check_whole(folder: Path, command: str, split: str | None = None, images: int = 0) -> None:
+def check_whole(folder: Path, command: str, split: str | None = None, images: int | None = None) -> None:
     """Refuse a folder that was made here, and only in part.
 
     Args:
         command: what makes the rest.
         split: what the images are of, where splits lie side by side in one folder.
-        images: how many of the split are there.
+        images: how many are there; all in the folder unless given.
     """
     card = folder / CARD
     if not card.is_file():
         return
     about = json.loads(card.read_text(encoding="utf-8"))
-    if split is None:
-        due, there, what = about.get("images", 0), len(list_images(folder)), "images"
-    else:
-        due, there, what = about.get("splits", {}).get(split, 0), images, f"images of {split}"
+    due = about.get("images", 0) if split is None else about.get("splits", {}).get(split, 0)
+    there = len(list_images(folder)) if images is None else images
+    what = "images" if split is None else f"images of {split}"
     if there < due:
         raise ValueError(f"{folder}: {there:,} of its {due:,} {what} are made; make the rest with: {command}")
 
@@ -112,14 +111,14 @@ def _run(
 ) -> Iterable[int]:
     if not missing:
         return ()
-    crops = None if cache is None or how.frame is None else keep_crops(images, how.frame, cache)
+    crops = None if cache is None or how.frame is None else cache_crops(images, how.frame, cache)
     parts = [tuple(missing[first : first + CHUNK]) for first in range(0, len(missing), CHUNK)]
     return run(write_chunk, [FileChunk(how, part, images.folder, out, crops) for part in parts])
 
 
 def _is_published(out: Path) -> bool:
     """Tell whether a folder holds images that were not made here, which are left alone."""
-    return not is_empty(out) and not (out / CARD).is_file()
+    return not is_missing_or_empty(out) and not (out / CARD).is_file()
 
 
 def _remove_partials(out: Path) -> None:

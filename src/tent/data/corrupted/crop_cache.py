@@ -16,7 +16,7 @@ MOST = 10_000  # images: 1.5 GB at 224 x 224; larger sets are decoded each time
 CHUNK = 128  # images in memory at once
 
 
-def keep_crops(images: FolderImages, frame: Preprocess, folder: Path) -> Path | None:
+def cache_crops(images: FolderImages, frame: Preprocess, folder: Path) -> Path | None:
     """Return the file of a set's framed pixels, written now unless it is there; None where none can be kept.
 
     The file is named by what it holds. It may be deleted at any time; the next reader writes it again. An image that

@@ -48,7 +48,7 @@ class LabelMapImages(FolderImages):
         self.maps: tuple[str, ...] = tuple(path for _, path in pairs)
         self.class_map, self.rows = class_map, rows
         self.colours, self._hidden = colours, False
-        self._most: int | None = None  # classes that ids without a class map may name
+        self._class_count: int | None = None  # classes that ids without a class map may name
 
     @property
     def labelled(self) -> bool:
@@ -88,7 +88,7 @@ class LabelMapImages(FolderImages):
             self._check_ids(ids, path)
         return self._keep(ids if self.class_map is None else self.class_map.apply(ids, path))
 
-    def check_maps(self, indices: NDArray[np.int64]) -> None:
+    def check_map_headers(self, indices: NDArray[np.int64]) -> None:
         """Refuse maps that are in colours or not of their images' size, told from the files' headers alone."""
         for index in indices.tolist() if self.labelled else ():
             path = self.folder / self.maps[index]
@@ -114,9 +114,9 @@ class LabelMapImages(FolderImages):
             self.class_map = self.class_map.match(names, self.name)
             self.class_names, self.classes = self.class_map.names, len(names)
 
-    def limit_ids(self, classes: int) -> None:
+    def refuse_ids_from(self, classes: int) -> None:
         """Refuse maps, as they are read, with ids that are none of so many classes, where no class map tells."""
-        self._most = classes
+        self._class_count = classes
 
     @property
     def own_classes(self) -> tuple[int, ...] | None:
@@ -124,11 +124,13 @@ class LabelMapImages(FolderImages):
         return None if self.class_map is None else tuple(sorted(set(self.class_map.classes.values())))
 
     def _check_ids(self, ids: Map, path: Path) -> None:
-        wrong = [] if self._most is None else np.unique(ids[(ids >= self._most) & (ids != IGNORE)]).tolist()
+        wrong = (
+            [] if self._class_count is None else np.unique(ids[(ids >= self._class_count) & (ids != IGNORE)]).tolist()
+        )
         if wrong:
             raise ValueError(
-                f"{path}: holds the id {wrong[0]}, but the model answers with {self._most} classes; say what ids mean:"
-                " pairs:IMAGES,LABELS,CLASSES.json"
+                f"{path}: holds the id {wrong[0]}, but the model answers with {self._class_count} classes; say what ids"
+                " mean: pairs:IMAGES,LABELS,CLASSES.json"
             )
 
     @cached_property

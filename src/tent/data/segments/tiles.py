@@ -98,9 +98,9 @@ class TiledImages(LabelMapImages):
         _, top, left, new_top, new_left = self.boxes[index]
         return slice(new_top - top, None), slice(new_left - left, None)
 
-    def begin(self, part: Pixels, index: int) -> Pixels:
+    def blank_whole(self, like: Pixels, index: int) -> Pixels:
         """Return a picture of a tile's whole image, to paste pictures of its tiles into."""
-        return np.full((*self.extents[self.boxes[index][0]], *part.shape[2:]), IGNORE, dtype=np.uint8)
+        return np.full((*self.extents[self.boxes[index][0]], *like.shape[2:]), IGNORE, dtype=np.uint8)
 
     def paste(self, whole: Pixels, part: Pixels, index: int) -> None:
         """Put a tile's own pixels into the picture of its image; what two tiles share is the earlier's."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import cast
 
-from tent.data.corrupted.corrupted_folders import CARD, check_whole, is_empty
+from tent.data.corrupted.corrupted_folders import CARD, check_whole, is_missing_or_empty
 from tent.data.corrupted.corrupted_images import CorruptedImages
 from tent.data.corrupted.corruption import FRAME, QUALITY, Corruption
 from tent.data.data_folder import crop_folder
@@ -35,7 +35,7 @@ def open_corrupted_tree(
         known, corruption, severity, [entry.name for entry in _folders(folder)] if clean is None else IMAGENET
     )
     own, name = folder / str(corruption) / str(severity), f"{known.name} {corruption} severity {severity}"
-    if is_empty(own) and clean is not None:
+    if is_missing_or_empty(own) and clean is not None:
         how = Corruption(str(corruption), severity, frame=FRAME, quality=QUALITY)
         images = cast(FolderImages, clean.open(folder.parent, split))  # trees are made from trees
         return CorruptedImages(name, images, how, crop_folder(folder.parent))
@@ -49,7 +49,7 @@ def open_corrupted_tree(
 def list_corrupted_tree(folder: Path) -> list[str]:
     """Return the types with all five severities; "(made)" marks those that were made here."""
     levels = [str(severity) for severity in range(1, SEVERITIES + 1)]
-    whole = [entry for entry in _folders(folder) if not any(is_empty(entry / level) for level in levels)]
+    whole = [entry for entry in _folders(folder) if not any(is_missing_or_empty(entry / level) for level in levels)]
     return [entry.name + (" (made)" if any(entry.glob(f"*/{CARD}")) else "") for entry in whole]
 
 
