@@ -136,7 +136,7 @@ def test_suites_find_every_result_on_record() -> None:
     cells |= {cell.case for name, cuts in CUT.items() for cut in cuts for cell in SUITES[name].cells((0, 1, 2), cut)}
     cells |= {cell.case for cell in SUITES["recurring"].with_batch(64).cells((0,), 64)}
     cells |= {cell.case for cell in SUITES["correlated"].with_model("r26-gn-cifar10").cells((0,), 500)}
-    cells |= {cell.case for cell in SUITES["continual"].with_model("densenet-cifar10").cells((0,), 200)}
+    cells |= {cell.case for cell in SUITES["continual"].with_model("densenet-cifar10").cells((0,), 100)}
     assert len(results) >= 517
     assert [result.case for result in results if not cells & set(result.suite_cases)] == []
     assert all(result.complete and result.counts["forwards"] >= result.images for result in results)
