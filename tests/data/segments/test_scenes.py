@@ -57,6 +57,21 @@ def test_seven_classes_are_shared(tmp_path: Path, name: str) -> None:
     assert (own.sha256 != images.sha256, len(own)) == (True, 1)
 
 
+@pytest.mark.parametrize("name", ["cityscapes", "cityscapes-7"])
+def test_train_ids_in_the_place_of_published_ids_are_refused(tmp_path: Path, name: str) -> None:
+    made.cityscapes(tmp_path / "cityscapes")
+    (label,) = (tmp_path / "cityscapes/gtFine/val").rglob("*_labelIds.png")
+    made.ids(label, [*range(19), 255])
+    with pytest.raises(ValueError, match=r"_labelIds\.png: holds trainIds \(ids below 19, and 255\), which mean other"):
+        classes_of(load(name, root=tmp_path))
+    made.ids(label, [7, 8, 11, 255])  # published ids with a border of 255 may be either, and so are refused
+    with pytest.raises(ValueError, match="holds trainIds"):
+        classes_of(load(name, root=tmp_path))
+    for allowed in ([7, 8, 11], [7, 8, 26, 255], [255]):  # no 255, an id that only published maps have, nothing at all
+        made.ids(label, allowed)
+        assert len(classes_of(load(name, root=tmp_path))) == len(allowed)
+
+
 def test_what_the_shared_classes_are_made_of() -> None:
     due = {
         "carla-7": {6: "road", 7: "road", 8: "sidewalk", 1: "building", 2: "building", 11: "building", 5: "pole"}

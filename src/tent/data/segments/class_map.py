@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +15,17 @@ IGNORE = 255  # the label of pixels that are not counted
 
 @dataclass(frozen=True)
 class ClassMap:
-    """The names of classes, the class of each id, and ids that are known and not counted."""
+    """The names of classes, the class of each id, and ids that are known and not counted.
+
+    Args:
+        train_ids: so many ids, from 0, are known by which others train on the same images. They mean other classes, so
+            a map that holds these and 255 alone is refused: published ids have no 255.
+    """
 
     names: tuple[str, ...]
     classes: Mapping[int, int]  # id -> place among the names
     ignored: frozenset[int] = frozenset({IGNORE})
+    train_ids: int = 0
 
     def __post_init__(self) -> None:
         if strange := [id_ for id_ in (*self.classes, *self.ignored) if not 0 <= id_ <= 255]:
@@ -51,6 +57,11 @@ class ClassMap:
             raise ValueError(
                 f"{where}: holds the id {strange[0]}, which is no class and not {IGNORE}; wrong label maps?"
             )
+        if self.train_ids and there[-1:] == [IGNORE] and (there[:-1] < self.train_ids).all() and len(there) > 1:
+            raise ValueError(
+                f"{where}: holds trainIds (ids below {self.train_ids}, and {IGNORE}), which mean other classes than the"
+                " published labelIds; take the map as published, or name your folders: pairs:IMAGES,LABELS,CLASSES.json"
+            )
         return self.table[ids]
 
     def match(self, names: Sequence[str], where: object) -> "ClassMap":
@@ -60,8 +71,8 @@ class ClassMap:
                 f"{where}: its class {strange[0]!r} is none of the model's {len(names)}: {', '.join(names)}; give"
                 " --classes FILE (what the model's outputs are called, one name a line), or --unlabelled"
             )
-        return ClassMap(
-            tuple(names), {id_: names.index(self.names[c]) for id_, c in self.classes.items()}, self.ignored
+        return replace(
+            self, names=tuple(names), classes={id_: names.index(self.names[c]) for id_, c in self.classes.items()}
         )
 
 
@@ -92,9 +103,10 @@ CITYSCAPES_NAMES = (
     *("terrain", "sky", "person", "rider", "car", "truck", "bus", "train", "motorcycle", "bicycle"),
 )
 CITYSCAPES_IDS = (7, 8, 11, 12, 13, 17, *range(19, 29), 31, 32, 33)  # of the labelIds files, in the order of the names
-CITYSCAPES = ClassMap.of(
+_CITYSCAPES = ClassMap.of(
     dict(zip(CITYSCAPES_IDS, CITYSCAPES_NAMES, strict=True)), CITYSCAPES_NAMES, set(range(35)) - set(CITYSCAPES_IDS)
 )
+CITYSCAPES = replace(_CITYSCAPES, train_ids=len(CITYSCAPES_NAMES))
 CARLA_NAMES = {
     **{1: "building", 2: "fence", 3: "other", 5: "pole", 6: "road line", 7: "road", 8: "sidewalk"},
     **{9: "vegetation", 10: "car", 11: "wall", 12: "sign"},
@@ -118,4 +130,5 @@ _SHARED = {
 def to_shared_classes(own: ClassMap) -> ClassMap:
     """Return a set's ids as the seven classes that all of them have; the others are not counted."""
     ids = {id_: _SHARED[own.names[place]] for id_, place in own.classes.items() if own.names[place] in _SHARED}
-    return ClassMap.of(ids, SHARED_CLASSES, (own.ignored | set(own.classes)) - set(ids))
+    shared = ClassMap.of(ids, SHARED_CLASSES, (own.ignored | set(own.classes)) - set(ids))
+    return replace(shared, train_ids=own.train_ids)
