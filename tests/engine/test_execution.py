@@ -1,5 +1,6 @@
 """How passes are run: never another answer than torch's own, whatever a model does to its tensors."""
 
+import copy
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -132,6 +133,19 @@ def test_a_function_that_fails_here_is_left_out(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(pointwise, "RELU", pointwise.RELU._replace(value=fail))
     with pytest.warns(RuntimeWarning, match="the lean path is off for this model, since it raises no such kernel"):
         tent.adapt(Between(nn.ReLU()).eval())(torch.randn(6, 3, 8, 8))
+
+
+def test_inexact_sums_of_torch_do_not_turn_the_lean_path_off() -> None:
+    model = nn.Sequential(nn.BatchNorm2d(3), nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(12, 5)).eval()
+    torch.manual_seed(0)
+    x = (100 + torch.rand(16, 3, 128, 128)).to(memory_format=torch.channels_last)  # far from zero, and many
+    due = tent.adapt(copy.deepcopy(model).double(), tent.BN(), lean=False)(x.double().contiguous())
+    adapted = tent.adapt(model.to(memory_format=torch.channels_last), tent.BN())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = adapted(x)
+    assert adapted.state.setup.execution.buffers is not None
+    assert torch.allclose(found.double(), due, atol=1e-3)
 
 
 def test_draws_are_those_of_one_pass() -> None:
