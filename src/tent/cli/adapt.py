@@ -145,7 +145,7 @@ def print_summary(summary: dict[str, Any], out: Path) -> None:
     if "error_after" in summary:
         grid.add_row("error (%)", f"{100 * summary['error_before']:.2f}", f"{100 * summary['error_after']:.2f}")
     if "mean_iou_after" in summary:
-        miou = f"mIoU (%), {summary.get('mean_iou_classes', len(summary['iou_after']))} classes"
+        miou = f"mIoU (%), {summary.get('mean_iou_class_count', len(summary['iou_after']))} classes"
         for name, title in (("mean_iou", miou), ("pixel_accuracy", "pixel accuracy (%)")):
             grid.add_row(title, *(f"{100 * summary[f'{name}_{when}']:.2f}" for when in ("before", "after")))
     most = [max(summary[name], key=summary[name].get) for name in ("histogram_before", "histogram_after")]

@@ -89,7 +89,7 @@ def make_command(
     What is whole is left alone, so a run that was stopped continues where it was.
     """
     from tent.data.data_folder import data_folder
-    from tent.data.make import made_folder, make
+    from tent.data.make import make, output_folder
     from tent.data.sets import catalog
 
     known, at = catalog.get_set(name), data_folder(root)
@@ -106,7 +106,7 @@ def make_command(
             progress=report,
         )
     done = f"made {', '.join(made)}" if made else "already there"
-    typer.echo(f"{known.name}: {done}, in {made_folder(known, at, split)}")
+    typer.echo(f"{known.name}: {done}, in {output_folder(known, at, split)}")
 
 
 @contextmanager

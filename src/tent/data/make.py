@@ -85,13 +85,13 @@ def make(
     types, severities = _check_types(types), _check_severities(severities)
     if split not in FIRST:
         raise ValueError(f"split {split!r}: choose from {', '.join(FIRST)}")
-    clean, folder = get_set(known.made_from), made_folder(known, root, split)
+    clean, folder = get_set(known.made_from), output_folder(known, root, split)
     images = clean.open(root, split)
     if isinstance(images, FolderImages):
         plain = isinstance(images, LabelMapImages)  # scenes stay as large as their label maps, and lose nothing
         how = (None, None) if plain else (FRAME, QUALITY)
         jobs = [Corruption(type_, level, seed, FIRST[split], frost, *how) for type_ in types for level in severities]
-        own = clean.own_split(split) if plain else None  # side by side in one folder, under one card
+        own = clean.split_name(split) if plain else None  # side by side in one folder, under one card
         with lock_set(folder):
             cache = crop_folder(root)
             return make_folders(images, folder, jobs, workers=workers, split=own, cache=cache, progress=progress)
@@ -104,7 +104,7 @@ def make(
         return _run([job for job in arrays if not is_whole(job, len(images))], len(images), workers, progress)
 
 
-def made_folder(known: Set, root: Path, split: str) -> Path:
+def output_folder(known: Set, root: Path, split: str) -> Path:
     """Return where a split of a set is made: arrays of training images lie in a folder of their own."""
     folder = known.path(root)
     return split_folder(folder, split) if known.format is CORRUPTED_ARRAYS else folder

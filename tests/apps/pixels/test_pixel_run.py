@@ -330,7 +330,7 @@ def test_fewer_classes_than_a_model_without_names_has_are_not_counted_by_chance(
     assert summary["pixel_accuracy_after"] == pytest.approx(right.sum() / counted)
     assert union[1] > 0  # the model answers with it, and no label could be it
     assert summary["mean_iou_after"] == pytest.approx((right / union)[[0, 2]].mean())
-    assert (summary["mean_iou_classes"], "mIoU (%), 2 classes" in ran.stdout) == (2, True)
+    assert (summary["mean_iou_class_count"], "mIoU (%), 2 classes" in ran.stdout) == (2, True)
 
 
 def test_an_id_that_is_none_of_the_models_classes_names_its_file(scenes: Path) -> None:

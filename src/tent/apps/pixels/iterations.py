@@ -27,7 +27,7 @@ def draw_iterations(run: "PixelRun", path: Path, images: int) -> None:
     """Draw the first images of a run's stream, a row each; one that is answered by tiles is put together from them."""
     rows: list[list[Pixels]] = []
     tiles = run.images if isinstance(run.images, TiledImages) else None
-    for place, batch in _singles(run):
+    for place, batch in _single_images(run):
         begins = tiles is None or tiles.is_first(place)
         if begins and len(rows) == images:
             break
@@ -96,7 +96,7 @@ def _labels(logits: torch.Tensor, shape: tuple[int, ...]) -> Map:
     return resize_logits(logits.float(), shape[:2])[0].argmax(0).to(torch.uint8).cpu().numpy()
 
 
-def _singles(run: "PixelRun") -> Iterator[tuple[int, Batch]]:
+def _single_images(run: "PixelRun") -> Iterator[tuple[int, Batch]]:
     """Go through the images of a run's stream, or their tiles, one at a time, with the place of each in its set."""
     places = iter(run.answered())
     for batch in run.stream:

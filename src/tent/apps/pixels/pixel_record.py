@@ -100,7 +100,7 @@ class PixelRecord(Record):
             "histogram_after": self.histogram(self.after),
         }
         if self.matrices.any():
-            numbers["mean_iou_classes"] = len(self.iou_classes)
+            numbers["mean_iou_class_count"] = len(self.iou_classes)
             for place, when in enumerate(("before", "after")):
                 task = Segmentation(len(self.class_names), iou_classes=self.iou_classes)
                 task.sums = np.concatenate([self.matrices[place], np.zeros((1, len(self.class_names)))])

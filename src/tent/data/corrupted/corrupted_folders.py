@@ -87,7 +87,7 @@ def is_missing_or_empty(folder: Path) -> bool:
     return not folder.is_dir() or all(entry.name.startswith(".") for entry in folder.iterdir())
 
 
-def check_whole(folder: Path, command: str, split: str | None = None, images: int | None = None) -> None:
+def check_complete(folder: Path, command: str, split: str | None = None, images: int | None = None) -> None:
     """Refuse a folder that was made here, and only in part.
 
     Args:

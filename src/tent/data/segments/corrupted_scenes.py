@@ -4,7 +4,7 @@ import os
 from functools import partial
 from pathlib import Path
 
-from tent.data.corrupted.corrupted_folders import check_whole
+from tent.data.corrupted.corrupted_folders import check_complete
 from tent.data.segments.class_map import ClassMap
 from tent.data.segments.label_maps import LabelMapImages
 from tent.data.segments.scenes import check_pairs, cityscapes_pairs
@@ -34,7 +34,7 @@ def open_corrupted(
     command = f"tent data make {known.name} --types {corruption} --severities {severity}"
     command += " --split train" if split == "train" else ""
     pairs = cityscapes_pairs(own, split, f"make it with: {command}")
-    check_whole(own, command, split, len(pairs))
+    check_complete(own, command, split, len(pairs))
     up, hint = Path(os.path.relpath(folder.parent / str(known.made_from), own)), f"bring {known.made_from} too"
     whole = check_pairs(own, [(image, str(up / labels)) for image, labels in pairs], hint, labelled)
     images = LabelMapImages(f"{known.name} {split} {corruption} severity {severity}", own, whole, ids)

@@ -64,12 +64,12 @@ class Set:
 
     def open(self, root: Path, split: str, **options: Any) -> Images:
         """Open one split; "test" is the one that the set is judged on, whatever it is called there."""
-        own = self.own_split(split)
+        own = self.split_name(split)
         if strange := sorted(set(options) - set(self.format.options)):
             raise ValueError(f"{self.name} has no option {', '.join(strange)}")
         return self.format.open(self, self.path(root), own, **options)
 
-    def own_split(self, split: str) -> str:
+    def split_name(self, split: str) -> str:
         """Return what the set itself calls a split."""
         others = [name for name in self.splits if {name, split} <= set(TEST_SPLITS)]
         own = [split] if split in self.splits else others

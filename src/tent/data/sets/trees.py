@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import cast
 
-from tent.data.corrupted.corrupted_folders import CARD, check_whole, is_missing_or_empty
+from tent.data.corrupted.corrupted_folders import CARD, check_complete, is_missing_or_empty
 from tent.data.corrupted.corrupted_images import CorruptedImages
 from tent.data.corrupted.corruption import FRAME, QUALITY, Corruption
 from tent.data.data_folder import crop_folder
@@ -40,7 +40,7 @@ def open_corrupted_tree(
         images = cast(FolderImages, clean.open(folder.parent, split))  # trees are made from trees
         return CorruptedImages(name, images, how, crop_folder(folder.parent))
     # first: a folder that is made in part lacks classes too, and only its card tells why
-    check_whole(own, f"tent data make {known.name} --types {corruption} --severities {severity}")
+    check_complete(own, f"tent data make {known.name} --types {corruption} --severities {severity}")
     found = _open_tree(known, own, name, known.splits[split])
     found.name, found.cropped = found.name + describe_maker(own / CARD), True
     return found if clean is None else _name_classes(found, clean.path(folder.parent))
