@@ -1,5 +1,7 @@
 """`tent train` on networks of other kinds, at a width, and what it leaves in the zoo."""
 
+import json
+
 import numpy as np
 import pytest
 from command import tent
@@ -33,7 +35,13 @@ def test_it_is_trained_at_a_width_and_found_in_the_zoo(root, network):
     assert ran.returncode == 0, ran.stderr
     entry = zoo.load(f"{name}-cifar10")
     assert entry.classes == 10
-    assert f"--model {name} " in (root / "models" / f"{name}-cifar10" / "card.json").read_text()
+    card = json.loads((root / "models" / f"{name}-cifar10" / "card.json").read_text())
+    assert f"--model {name} " in card["command"]
+    assert ("largest_residual" in card) == (network == "mdeq")
+    if network == "mdeq":
+        images = np.load(root / "cifar10" / "test_images.npy")
+        x = entry.preprocess(images)
+        assert card["largest_residual"] == pytest.approx(float(entry.model.eval().residual(x).max()), rel=0.05)
 
 
 def test_a_name_with_a_width_is_taken_apart_and_says_how_it_is_trained():

@@ -1,5 +1,7 @@
 """A whole training: open the sets, go on where a run was left, write the weights and their card."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from tent.data.preprocess import IMAGENET
 from tent.environment import hardware, versions
 from tent.evaluate import evaluate
 from tent.models import find_network, is_library_network
+from tent.models.architectures.mdeq import MDEQ
 from tent.models.architectures.new_classifier import load_library_network
 from tent.models.cards import CHECKPOINT
 from tent.tasks import Classification
@@ -167,7 +170,25 @@ def measure_test(training: Training, test: Images) -> dict[str, Any]:
     """Return what the model comes to on the test split: its error, or its scores over pixels."""
     if isinstance(training, PixelTraining):
         return training.measure(test)
-    return {"test_error": clean_error(training.model, test, training.preprocess, training.recipe.batch)}
+    with record_residuals(training.model) as residuals:
+        error = clean_error(training.model, test, training.preprocess, training.recipe.batch)
+    return {"test_error": error, **({"largest_residual": max(residuals)} if residuals else {})}
+
+
+@contextmanager
+def record_residuals(model: nn.Module) -> Iterator[list[float]]:
+    """Keep the largest residual of every batch, where the model looks for an equilibrium."""
+    found: list[float] = []
+
+    def keep(module: nn.Module, *_: Any) -> None:
+        if isinstance(module, MDEQ) and module.last_residual is not None:
+            found.append(module.last_residual)
+
+    hook = model.register_forward_hook(keep)
+    try:
+        yield found
+    finally:
+        hook.remove()
 
 
 def target_error(training: Training, domains: Domains) -> dict[str, Any]:
