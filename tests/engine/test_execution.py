@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -133,6 +134,19 @@ def test_a_function_that_fails_here_is_left_out(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(pointwise, "RELU", pointwise.RELU._replace(value=fail))
     with pytest.warns(RuntimeWarning, match="the lean path is off for this model, since it raises no such kernel"):
         tent.adapt(Between(nn.ReLU()).eval())(torch.randn(6, 3, 8, 8))
+
+
+def test_a_pass_is_gone_before_the_next_one_is_made() -> None:
+    passes, alive = list[weakref.ref[tent.ForwardPass]](), list[bool]()
+
+    class Watched(tent.Tent):
+        def step(self, seen: tent.ForwardPass, state: tent.State) -> None:
+            alive.extend(each() is not None for each in passes)
+            passes.append(weakref.ref(seen))
+            super().step(seen, state)
+
+    tent.adapt(Between(nn.ReLU()).eval(), Watched(), steps=3, answers="after")(torch.randn(6, 3, 8, 8))
+    assert (len(passes), alive) == (3, [False] * 3)
 
 
 def test_inexact_sums_of_torch_do_not_turn_the_lean_path_off() -> None:

@@ -169,3 +169,17 @@ def test_bits_say_where_a_tensor_is_above_zero() -> None:
 def test_bits_follow_the_memory_of_channels_last() -> None:
     x = large()
     assert torch.equal(unpack_bits(pack_positive(x), torch.empty_like(x)), (x > 0).float())
+
+
+def test_memory_that_no_tensor_lies_on_is_given_back() -> None:
+    buffers, kind = Buffers(), torch.empty(0)
+    kept, gone = buffers.take((1 << 20,), kind), buffers.take((1 << 20,), kind)
+    kept.fill_(1.0)
+    del gone
+    buffers.release()
+    assert buffers.bytes == 4 << 20
+    assert kept.sum() == 1 << 20
+    del kept
+    buffers.release()
+    assert buffers.bytes == 0
+    assert buffers.take((1 << 20,), kind).numel() == 1 << 20

@@ -100,6 +100,8 @@ class Engine:
         try:
             for left in reversed(range(self.steps)):
                 seen, answer = self._step(batch, needed and answers == "before" and not left)
+                if left:
+                    del seen  # its large tensors, before those of the next pass are made
             if answers == "after" and needed:
                 # where nothing moves, the pass that was made is as good as another
                 seen = seen if seen.ran and not state.params else state.run(batch)

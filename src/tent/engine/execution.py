@@ -87,6 +87,11 @@ class Execution:
         if self.buffers is not None:
             self.buffers.trim()
 
+    def release(self) -> None:
+        """Give back the memory that is held for the next pass."""
+        if self.buffers is not None:
+            self.buffers.release()
+
     def _attempt(self, call: "Call[Pass]", inputs: Inputs) -> tuple[Any, Pass]:
         try:
             return self._recomputable(call, inputs)

@@ -88,6 +88,11 @@ class Buffers:
             if most and not self._arenas:
                 self._arenas = [Arena(int(SPARE * most))]
 
+    def release(self) -> None:
+        """Give back all memory that no tensor lies on; the next pass takes it anew."""
+        self._collect()
+        self._arenas = [arena for arena in self._arenas if arena.in_use]
+
     def note_reads(self, tensors: Sequence[Tensor]) -> None:
         """Note tensors that the backward pass will read; unlike torch's own functions' they might be written to."""
         self._reads += [(tensor, tensor._version) for tensor in tensors]

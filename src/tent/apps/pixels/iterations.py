@@ -25,6 +25,7 @@ DRAWN_ITERATIONS = (1, 5, 10)
 
 def draw_iterations(run: "PixelRun", path: Path, images: int) -> None:
     """Draw the first images of a run's stream, a row each; one that is answered by tiles is put together from them."""
+    run.adapted.state.setup.execution.release()  # which answered all images: those that are drawn have their own
     rows: list[list[Pixels]] = []
     tiles = run.images if isinstance(run.images, TiledImages) else None
     for place, batch in _single_images(run):
@@ -81,7 +82,9 @@ def _draw_row(run: "PixelRun", batch: Batch) -> list[Pixels]:
     if run.job.delta:
         adapted.load_delta(run.job.delta)
     placed = batch.to(next(run.entry.model.parameters()).device)
-    answers = [answer(run._source, placed), *iterate(adapted, placed).values()]
+    answers = [answer(run._source, placed)]
+    run._source.state.setup.execution.release()
+    answers += iterate(adapted, placed).values()
     row = [] if run.job.maps_only else [image]
     if batch.labels is not None:
         row.append(paint(batch.labels[0].to(torch.uint8).cpu().numpy(), run.colours))
