@@ -14,6 +14,7 @@ from tent.files import atomic_write
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results.md"
+PARTS = 3  # paragraphs of a table: its title, its rows, and how they were measured
 SHOWN = {"cifar10-c": True, "cifar10-c-choice": False, "digits": True, "ablation": False}  # whether with compute
 
 
@@ -27,8 +28,10 @@ def list_tables() -> list[str]:
 
 
 def replace_table(text: str, table: str) -> str:
-    """Put a table in the place of the one that begins with the same line and has as many paragraphs."""
+    """Put a table, its title and its notes, in the place of the one with the same title."""
     paragraphs, own = text.split("\n\n"), table.split("\n\n")
+    if len(own) != PARTS:
+        raise SystemExit(f"a table of {len(own)} paragraphs, not {PARTS}: what it would replace is not known")
     title = table.splitlines()[0]
     starts = [i for i, paragraph in enumerate(paragraphs) if paragraph.splitlines()[:1] == [title]]
     if len(starts) != 1:

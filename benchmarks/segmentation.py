@@ -26,15 +26,15 @@ from tent.environment import hardware, versions
 from tent.files import atomic_write
 from tent.models import SEGMENTERS
 
-PAPERS, SMALL = "hrnet-w18", "hrnet-w18-small-v1"
+PAPER_NETWORK, SMALL = "hrnet-w18", "hrnet-w18-small-v1"
 SETTINGS = {  # network, height, width, steps, lean
     f"{SMALL}, 1024x512, 10 steps": (SMALL, 512, 1024, 10, True),
-    f"{PAPERS}, 1024x512, 10 steps": (PAPERS, 512, 1024, 10, True),
-    f"{PAPERS}, 1024x512, 10 steps, lean=False": (PAPERS, 512, 1024, 10, False),
-    f"{PAPERS}, 2048x1024, 1 step": (PAPERS, 1024, 2048, 1, True),
+    f"{PAPER_NETWORK}, 1024x512, 10 steps": (PAPER_NETWORK, 512, 1024, 10, True),
+    f"{PAPER_NETWORK}, 1024x512, 10 steps, lean=False": (PAPER_NETWORK, 512, 1024, 10, False),
+    f"{PAPER_NETWORK}, 2048x1024, 1 step": (PAPER_NETWORK, 1024, 2048, 1, True),
 }
-COMMAND = f"{PAPERS}, 2048x1024, tent adapt"
-KILOBYTES = 1 if sys.platform == "darwin" else 1024  # of what the system counts in
+COMMAND = f"{PAPER_NETWORK}, 2048x1024, tent adapt"
+RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes
 
 
 def measure(network: str, height: int, width: int, steps: int, lean: bool, repeats: int) -> dict[str, float]:
@@ -47,7 +47,7 @@ def measure(network: str, height: int, width: int, steps: int, lean: bool, repea
     for _ in range(repeats + 1):  # the first warms up
         inference.append(seconds(lambda: source(x)))
         episodes.append(seconds(lambda: adapted(x)))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KILOBYTES
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT
     return {"inference": statistics.median(inference[1:]), "episode": statistics.median(episodes[1:]), "peak": peak}
 
 
@@ -73,15 +73,15 @@ def measure_command(threads: int) -> dict[str, float]:
         pixels = np.random.default_rng(0).integers(0, 256, (1024, 2048, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(images / "street.png")
         torch.manual_seed(0)
-        torch.save(SEGMENTERS[PAPERS]().state_dict(), weights)
-        command = [sys.executable, "-m", "tent", "adapt", PAPERS, str(images), "--weights", str(weights)]
+        torch.save(SEGMENTERS[PAPER_NETWORK]().state_dict(), weights)
+        command = [sys.executable, "-m", "tent", "adapt", PAPER_NETWORK, str(images), "--weights", str(weights)]
         command += ["--episodic", "--steps", "1", "--out", str(out)]  # and the picture of ten iterations
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
         process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
         _, status, used = os.wait4(process.pid, 0)
         if status or not (out / "label_maps").is_dir():
             raise RuntimeError(f"tent adapt ended with {os.waitstatus_to_exitcode(status)}")
-    return {"peak": used.ru_maxrss * KILOBYTES}
+    return {"peak": used.ru_maxrss * RSS_UNIT}
 
 
 def table_row(name: str, found: dict[str, float]) -> str:

@@ -1,4 +1,4 @@
-"""The numbers of README and the guides are those on record: of the store, and of benchmarks/conditions.json."""
+"""The numbers of README and the guides are those on record: of the store, and of records in benchmarks/."""
 
 import json
 from collections.abc import Iterable
@@ -15,6 +15,7 @@ from tent.bench.suites import SUITES
 from tent.data.corruptions import BENCHMARK
 
 MEASURED = json.loads((ROOT / "benchmarks" / "conditions.json").read_text(encoding="utf-8"))
+EPISODES = json.loads((ROOT / "benchmarks" / "segmentation.json").read_text(encoding="utf-8"))["settings"]
 FAMILIES = ("gaussian_noise", "defocus_blur", "fog", "jpeg_compression")
 METHODS = ("Source", "BN", "Tent")
 
@@ -234,3 +235,53 @@ def stream_mean(grid: Grid, row: str) -> str:
     """Return the mean over the types and the three orders, all of which were run."""
     assert all(not grid.entries[row, column].missing_seeds for column in BENCHMARK), row
     return mean(grid, row, BENCHMARK)
+
+
+SCENES = {  # rows of the suite, what the page calls them, and the paper's figures
+    "Source": ("Source", "28.8"),
+    "BN": ("BN", "31.4"),
+    "PL": ("PL", ""),
+    "Tent": ("Tent", ""),
+    "Tent offline": ("Tent offline", "35.8"),
+    "BN, single images": ("BN, single images", ""),
+    "Tent episodic 1": ("Tent episodic, 1 iteration", ""),
+    "Tent episodic 5": ("Tent episodic, 5 iterations", ""),
+    "Tent episodic 10": ("Tent episodic, 10 iterations", "36.4"),
+}
+
+
+def scene_metrics(limit: int | None = None, seed: int = 0) -> dict[str, dict[str, float]]:
+    """Return the metrics of street scenes, in percent, by row."""
+    grid = read_grid(SUITES["segmentation"], stored(), Query(seeds=(seed,), limit=limit))
+    found = {row: grid.entries[row, "Cityscapes"].results[seed].metrics for row in grid.rows}
+    return {row: {name: 100 * value for name, value in own.items()} for row, own in found.items()}
+
+
+def test_street_scenes_are_those_of_the_store() -> None:
+    found, text = scene_metrics(), page("docs/segmentation.md")
+    assert set(found) == set(SCENES)
+    for row, (title, paper) in SCENES.items():
+        numbers = [f"{found[row][metric]:.1f}" for metric in ("mean_iou", "pixel_accuracy", "iou_0")]
+        assert line(title, *numbers, paper).replace("|  |", "| |") in text
+    lost = {row: f"{100 - own['mean_iou']:.1f}" for row, own in found.items()}
+    beginning = "street scenes from CARLA to Cityscapes, by 100 − [mIoU](docs/segmentation.md)"
+    assert line(beginning, *(lost[row] for row in METHODS)).removesuffix(" |") in page("README.md")
+    assert f"{lost['Tent episodic 10']} on single images" in page("README.md")
+
+
+def test_the_spread_of_street_scenes_is_that_of_three_samples() -> None:
+    samples = [{row: own["mean_iou"] for row, own in scene_metrics(64, seed).items()} for seed in (0, 1, 2)]
+    pairs = (("Tent", "BN"), ("Tent offline", "BN"), ("Tent episodic 10", "BN, single images"))
+    gains = ["{:.1f}, {:.1f} and {:.1f}".format(*(own[row] - own[base] for own in samples)) for row, base in pairs]
+    due = f"gains {gains[0]} points on BN online, {gains[1]} offline, and in ten iterations on single images {gains[2]}"
+    assert due in " ".join(page("docs/segmentation.md").split())
+
+
+def test_episodes_cost_what_was_measured() -> None:
+    text = page("docs/segmentation.md")
+    for name, found in EPISODES.items():
+        network, image, what = name.split(", ", 2)
+        times = f"{found['episode'] / found['inference']:.0f}" if "episode" in found else ""
+        row = line(f"`{network}`", image.replace("x", "×"), what, times, f"{found['peak'] / 1e9:.1f} GB")
+        assert row.replace("|  |", "| |") in text, row
+    assert all(found["peak"] < 6e9 for name, found in EPISODES.items() if "2048x1024" in name)

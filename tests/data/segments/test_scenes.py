@@ -219,6 +219,8 @@ def wrong(tmp_path: Path, kind: str) -> LabelMapImages:
         made.picture(label)
     elif kind == "id":
         made.ids(label, [7, 77])
+    elif kind == "train ids":
+        made.ids(label, [0, 5, 18, 255])
     elif kind == "size":
         Image.fromarray(np.zeros((12, 15), np.uint8)).save(label)
     elif kind == "damaged":
@@ -237,6 +239,7 @@ def wrong(tmp_path: Path, kind: str) -> LabelMapImages:
         ("missing", r"labels/00001\.png: no such label map, though its image is there; bring it by hand"),
         ("colours", r"00001\.png: a picture in colours \(RGB\), not a map of ids; save one number a pixel"),
         ("id", r"00001\.png: holds the id 77, which is no class and not 255; wrong label maps\?"),
+        ("train ids", r"00001\.png: holds trainIds \(ids below 19, and 255\), which mean other classes"),
         ("size", r"00001\.png: a map of 12x15 for an image of 12x16; labels and images must be of one size"),
         ("damaged", r"00001\.png: not a whole label map"),
         ("deep", r"00001\.png: holds the id 700; ids are from 0 to 255"),

@@ -70,7 +70,7 @@ class PixelRun(Run):
         super().__init__(*given)
         known = [names for names in (self.entry.class_names, self.images.class_names) if len(names or ()) == classes]
         names = known[0] if known and known[0] else map(str, range(classes))
-        iou_classes = self.images.present_classes if isinstance(self.images, LabelMapImages) else None
+        iou_classes = self.images.mapped_classes if isinstance(self.images, LabelMapImages) else None
         self.record: PixelRecord = PixelRecord(tuple(names), iou_classes)
         self.colours = palette(self.record.class_names)
 

@@ -18,8 +18,8 @@ class ClassMap:
     """The names of classes, the class of each id, and ids that are known and not counted.
 
     Args:
-        train_ids: so many ids, from 0, are known by which others train on the same images. They mean other classes, so
-            a map that holds these and 255 alone is refused: published ids have no 255.
+        train_ids: how many ids maps have that were renumbered for training, from 0, where such maps are common. These
+            ids mean other classes, so a map that holds them and 255 alone is refused: published ids have no 255.
     """
 
     names: tuple[str, ...]
@@ -57,7 +57,7 @@ class ClassMap:
             raise ValueError(
                 f"{where}: holds the id {strange[0]}, which is no class and not {IGNORE}; wrong label maps?"
             )
-        if self.train_ids and there[-1:] == [IGNORE] and (there[:-1] < self.train_ids).all() and len(there) > 1:
+        if len(there) > 1 and there[-1] == IGNORE and there[-2] < self.train_ids:
             raise ValueError(
                 f"{where}: holds trainIds (ids below {self.train_ids}, and {IGNORE}), which mean other classes than the"
                 " published labelIds; take the map as published, or name your folders: pairs:IMAGES,LABELS,CLASSES.json"

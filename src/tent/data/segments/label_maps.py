@@ -119,7 +119,7 @@ class LabelMapImages(FolderImages):
         self._class_count = classes
 
     @property
-    def present_classes(self) -> tuple[int, ...] | None:
+    def mapped_classes(self) -> tuple[int, ...] | None:
         """The classes that the set has, which may be fewer than the model's; None where no class map tells."""
         return None if self.class_map is None else tuple(sorted(set(self.class_map.classes.values())))
 
