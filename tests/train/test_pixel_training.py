@@ -165,7 +165,7 @@ def test_the_suites_model_is_trained_by_the_recipe_on_record(root: Path, tmp_pat
     words = train_command(SEGMENTATION.model).split()
     command.tent(tmp_path, *words[1:])
     recipe = recipes[0]
-    assert (recipe.epochs, recipe.batch, recipe.lr, recipe.size) == (7, 8, 0.05, (176, 288))
+    assert (recipe.epochs, recipe.batch, recipe.lr, recipe.size) == (40, 8, 0.05, (176, 288))
     assert words[-1] == str(root / "models" / SEGMENTATION.model)
 
 
