@@ -162,8 +162,7 @@ def test_the_table_of_hard_streams_is_that_of_the_store() -> None:
 
 
 def test_longer_bursts_are_those_of_the_store() -> None:
-    results = stored()
-    grid = read_grid(SUITES["correlated"], results, Query(seeds=(0,), limit=2000))
+    grid = first_order("correlated", 2000)
     found = ", ".join(
         f"{row if row != 'Source' else 'source'} {mean(grid, row, BENCHMARK)}"
         for row in ("LAME", "Source", "ROID", "Tent", "BN")
@@ -213,8 +212,7 @@ def test_a_stream_that_does_not_wait_is_that_of_the_store() -> None:
 
 
 def test_single_images_are_those_of_the_store() -> None:
-    results = stored()
-    grid = read_grid(SUITES["single"], results, Query(seeds=(0,), limit=100))
+    grid = first_order("single", 100)
     rows = {  # as they are called on the page: of the network as shipped, and with group norms, which has no statistics
         "Source": ("Source", "Source, group norm"),
         "BN, prior 16": ("BN, prior 16", ""),

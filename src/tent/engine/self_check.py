@@ -98,8 +98,7 @@ def has_own_gradients(output: Any) -> bool:
 def _channels_first(norm: Callable[..., Tensor], x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     # torch adds up a channel of many images far less exactly where channels come last
     output = norm(x.contiguous(), *args, **kwargs)
-    last = x.dim() == 4 and not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)
-    return output.contiguous(memory_format=torch.channels_last) if last else output
+    return output if x.is_contiguous() else torch.empty_like(x).copy_(output)
 
 
 def _version(tensor: Tensor) -> int:
