@@ -30,6 +30,7 @@ from tent.train.recipe import SCHEDULES, best_precision, cosine, may_flip, one_c
         {"rise": 1.0},
         {"hold": -0.1},
         {"schedule": "stairs"},
+        {"optimizer": "lion"},
         {"precision": "float16"},
         {"mean": 0.5},
         {"std": 0.5},
@@ -48,6 +49,7 @@ def test_a_bad_value_is_refused_by_name(wrong):
     [
         ({}, "source", ""),
         ({"size": 32}, "source", ""),
+        ({"optimizer": "adamw", "weight_decay": 0.05}, "source", ""),
         ({"size": 32, "mean": 0.5, "std": 0.5}, "rg", "mnist"),
         ({}, "ttt", ""),
     ],

@@ -13,7 +13,7 @@ from tent.models.architectures.new_classifier import own_side
 from tent.models.cards import training_folder, tuned_name
 from tent.train import Recipe, train
 from tent.train.baseline import BASELINES, choose_network, make_objective, model_name
-from tent.train.recipe import SCHEDULES, best_precision, may_flip
+from tent.train.recipe import OPTIMIZERS, SCHEDULES, best_precision, may_flip
 
 TASKS = ("classification", "segmentation")
 CROP, SCALES = "192x288", "0.5,1.25"  # of segmentation: about what one core learns from in an hour
@@ -86,7 +86,12 @@ def command(
     seed: Annotated[int, typer.Option(help="Seed of the first weights, the order, crops and flips.")] = Recipe.seed,
     batch: Annotated[int | None, typer.Option(help="Images a step.", show_default=show_defaults("batch"))] = None,
     lr: Annotated[float | None, typer.Option(help="Peak learning rate.", show_default=show_defaults("lr"))] = None,
-    momentum: Annotated[float, typer.Option(help="Nesterov momentum.")] = Recipe.momentum,
+    optimizer: Annotated[
+        str, typer.Option(help=f"{' or '.join(OPTIMIZERS)}; networks with layer norm want adamw.")
+    ] = Recipe.optimizer,
+    momentum: Annotated[
+        float, typer.Option(help="Nesterov momentum; of adamw, what its average of gradients keeps.")
+    ] = Recipe.momentum,
     weight_decay: Annotated[float, typer.Option(help="Of weights; norms and biases have none.")] = Recipe.weight_decay,
     schedule: Annotated[str, typer.Option(help=f"{' or '.join(SCHEDULES)}.")] = Recipe.schedule,
     rise: Annotated[float, typer.Option(help="Share of one-cycle that is spent on the way up.")] = Recipe.rise,
@@ -142,6 +147,7 @@ def command(
         model=choose_network(method, model),
         data=data,
         seed=seed,
+        optimizer=optimizer,
         momentum=momentum,
         weight_decay=weight_decay,
         schedule=schedule,

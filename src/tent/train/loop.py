@@ -51,7 +51,7 @@ class Training:
         self.model = model.to(self.device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
         self.objective = start_objective(objective, self.model, recipe.seed).to(self.device).train()
         self.data, self.preprocess, self.recipe, self.target = data, preprocess, recipe, target
-        self.optimizer = sgd([self.model, self.objective], recipe)
+        self.optimizer = make_optimizer([self.model, self.objective], recipe)
         self.epoch_steps = max(1, len(data) // recipe.batch)
         self.steps = recipe.epochs * self.epoch_steps
         self.step, self.seconds = 0, 0.0
@@ -160,13 +160,15 @@ def run(training: Training, folder: Path, head: dict[str, Any], watch: Watcher, 
                 saved = monotonic()
 
 
-def sgd(modules: list[nn.Module], recipe: Recipe) -> torch.optim.SGD:
-    """SGD with Nesterov momentum; weight decay on matrices and kernels only."""
+def make_optimizer(modules: list[nn.Module], recipe: Recipe) -> torch.optim.Optimizer:
+    """SGD with Nesterov momentum, or AdamW; weight decay on matrices and kernels only."""
     parameters = [p for module in modules for p in module.parameters() if p.requires_grad]
     groups = [
         {"params": [p for p in parameters if p.ndim > 1], "weight_decay": recipe.weight_decay},
         {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
     ]
+    if recipe.optimizer == "adamw":
+        return torch.optim.AdamW(groups, lr=recipe.lr, betas=(recipe.momentum, 0.999), fused=True)
     return torch.optim.SGD(groups, lr=recipe.lr, momentum=recipe.momentum, nesterov=recipe.momentum > 0, fused=True)
 
 

@@ -16,6 +16,8 @@ Schedule = Callable[[int, int, float, float], float]
 
 CPUINFO = Path("/proc/cpuinfo")
 BFLOAT16_FLAGS = {"amx_bf16", "avx512_bf16", "bf16"}
+OPTIMIZERS = ("sgd", "adamw")
+UNUSUAL = {"target": "", "optimizer": "sgd"}  # on a card only where they are others: most cards are older than these
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class Recipe:
     seed: int = 0
     batch: int = 128
     lr: float = 0.15  # the peak
-    momentum: float = 0.9
+    optimizer: str = "sgd"
+    momentum: float = 0.9  # of adamw, the share that its average of gradients keeps
     weight_decay: float = 5e-4  # on weights of two and more axes; norms and biases are left alone
     schedule: str = "one-cycle"
     rise: float = 0.2  # share of a one-cycle schedule that is spent on the way up
@@ -60,6 +63,8 @@ class Recipe:
             raise ValueError(f"rise {self.rise} and hold {self.hold} must be 0 or more, and below 1 together")
         if self.schedule not in SCHEDULES:
             raise ValueError(f"no schedule {self.schedule!r}; there are {', '.join(SCHEDULES)}")
+        if self.optimizer not in OPTIMIZERS:
+            raise ValueError(f"no optimizer {self.optimizer!r}; there are {', '.join(OPTIMIZERS)}")
         if self.precision not in ("bfloat16", "float32"):
             raise ValueError(f"precision must be bfloat16 or float32, not {self.precision!r}")
 
@@ -99,12 +104,12 @@ class Recipe:
         return self.size if isinstance(self.size, int) else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the recipe as a card carries it: every choice, and a size and a target where there is one."""
+        """Return the recipe as a card carries it: every choice, and a size, a target and an optimizer if unusual."""
         found = {name: value for name, value in asdict(self).items() if value is not None}
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in found.items()
-            if value or name != "target"
+            if value != UNUSUAL.get(name)
         }
 
     def command(self, method: str = "source") -> str:
