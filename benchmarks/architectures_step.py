@@ -18,7 +18,7 @@ import tent
 from tent.bench.execute.peak_memory import measure_peak_memory, peak_bytes
 from tent.doctor.memory import readable
 from tent.models import SCALED, find_network, name_width
-from tent.models.architectures.san import aggregate
+from tent.models.architectures.footprints import aggregate
 
 SIDE, WARM_UP = 32, 1
 TITLES = ("parameters", "inference", "step / inference", "inference's peak", "step's / inference's")

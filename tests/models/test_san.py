@@ -7,7 +7,8 @@ from torch import nn
 from torch.nn import functional as F
 
 import tent
-from tent.models.architectures.san import KINDS, SAN, Pairwise, Patchwise, aggregate, positions, san, san_cifar
+from tent.models.architectures.footprints import MatrixConv, aggregate
+from tent.models.architectures.san import KINDS, SAN, Pairwise, Patchwise, positions, san, san_cifar
 
 SIZES = {  # parameters for 1,000 and 100 classes
     (10, "pair"): (10_531_848, 8_687_748),
@@ -42,6 +43,19 @@ def test_a_footprint_is_summed_as_if_it_were_copied() -> None:
     copies = F.unfold(padded, 3).view(2, 6, 9, 5, 4)
     own = weight[:, torch.arange(6) % 3]  # channel c has weight c mod 3
     torch.testing.assert_close(aggregate(padded, weight), (copies * own).sum(2))
+
+
+def test_the_gradients_of_a_footprints_sum_agree_with_finite_differences() -> None:
+    padded, weight = torch.randn(2, 6, 4, 5).double().requires_grad_(), torch.randn(2, 3, 9, 2, 3).double()
+    assert torch.autograd.gradcheck(aggregate, (padded, weight.requires_grad_()))
+    assert torch.autograd.gradcheck(lambda x: aggregate(x, weight.detach()), (padded,))
+    assert torch.autograd.gradcheck(lambda w: aggregate(padded.detach(), w), (weight,))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_convolution_of_single_pixels_is_a_product_of_matrices(bias: bool) -> None:
+    layer, x = MatrixConv(3, 4, bias).double(), torch.randn(2, 3, 5, 6).double()
+    torch.testing.assert_close(layer(x), nn.Conv2d.forward(layer, x))
 
 
 def test_pairs_are_told_by_differences_of_features_and_places_and_their_weights_add_up_to_one() -> None:

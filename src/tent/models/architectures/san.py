@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from tent.models.architectures.footprints import MatrixConv, aggregate
 from tent.models.resnet import Norm
 
 BLOCKS = {10: (2, 1, 2, 4, 1), 15: (3, 2, 3, 5, 2), 19: (3, 3, 4, 6, 3)}  # of the five stages
@@ -55,10 +56,10 @@ class Pairwise(Attention):
         self.relate = nn.Sequential(
             norm(self.relation + 2),
             nn.ReLU(),
-            nn.Conv2d(self.relation + 2, self.relation, 1, bias=False),
+            MatrixConv(self.relation + 2, self.relation, bias=False),
             norm(self.relation),
             nn.ReLU(),
-            nn.Conv2d(self.relation, self.weights, 1),
+            MatrixConv(self.relation, self.weights),
         )
 
     def weigh(self, query: Tensor, key: Tensor) -> Tensor:
@@ -78,10 +79,10 @@ class Patchwise(Attention):
         self.relate = nn.Sequential(
             norm(seen),
             nn.ReLU(),
-            nn.Conv2d(seen, self.weights, 1, bias=False),
+            MatrixConv(seen, self.weights, bias=False),
             norm(self.weights),
             nn.ReLU(),
-            nn.Conv2d(self.weights, footprint**2 * self.weights, 1),
+            MatrixConv(self.weights, footprint**2 * self.weights),
         )
 
     def weigh(self, query: Tensor, key: Tensor) -> Tensor:
@@ -175,22 +176,6 @@ def positions(x: Tensor) -> Tensor:
     """Return where every pixel lies, from -1 to 1 along each axis."""  # (1, 2, height, width)
     down, right = (torch.linspace(-1.0, 1.0, side, dtype=x.dtype, device=x.device) for side in x.shape[2:])
     return torch.stack(torch.meshgrid(right, down, indexing="xy"))[None]
-
-
-def aggregate(padded: Tensor, weight: Tensor) -> Tensor:
-    """Return the weighted sum of every pixel's footprint; channel c has the weights c mod their number.
-
-    The footprint's places are taken one after another, as views, so that the features are never copied for each.
-    """  # (n, channels, height + 2 reach, width + 2 reach), (n, weights, footprint², height, width)
-    weights, _, height, width = weight.shape[1:]
-    side = padded.shape[2] - height + 1
-    grouped = padded.reshape(len(padded), padded.shape[1] // weights, weights, *padded.shape[2:])
-    total: Tensor | None = None
-    for place, own in enumerate(weight.unbind(2)):
-        row, column = divmod(place, side)
-        term = grouped[..., row : row + height, column : column + width] * own[:, None]
-        total = term if total is None else total + term
-    return torch.as_tensor(total).flatten(1, 2)
 
 
 def san(depth: int, kind: str, classes: int = 1000, width: float = 1) -> SAN:
