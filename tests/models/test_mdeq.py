@@ -18,7 +18,8 @@ EXACT = Solver("broyden", 1e-12, 60)
 
 def tiny(solver: Solver = EXACT, dropout: float = 0.0) -> MDEQ:
     torch.manual_seed(0)
-    model = MDEQ((16, 16), (2, 2), 6, 5, dropout=dropout, forward_solver=solver, backward_solver=solver)
+    own = {"forward_solver": solver, "backward_solver": solver, "training_solvers": (solver, solver)}
+    model = MDEQ((16, 16), (2, 2), 6, 5, dropout=dropout, **own)
     for module in model.modules():
         if isinstance(module, nn.BatchNorm2d):
             nn.init.normal_(module.running_mean, std=0.1)
@@ -183,10 +184,25 @@ def test_dropout_is_drawn_once_a_pass_and_in_train_mode_alone() -> None:
         assert model.residual(x).max() < 1e-6  # one mask for all steps, or there would be no equilibrium
 
 
-def test_every_parameter_gets_a_gradient_in_train_mode() -> None:
+@pytest.mark.parametrize("backward", [Solver("anderson", 1e-6, 40), None])
+def test_every_parameter_gets_a_gradient_in_train_mode(backward: Solver | None) -> None:
     model = tiny(Solver("anderson", 1e-6, 40)).train()
+    model.training_solvers = model.forward_solver, backward
     entropy(model(images())).backward()
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
+
+
+def test_without_a_backward_solver_the_gradient_is_that_of_one_more_run() -> None:
+    weight, b = torch.tensor(0.5).double().requires_grad_(), torch.ones(1, 1).double()
+    z = equilibrium(lambda z: weight * z + b, torch.zeros(1, 1).double(), EXACT, None)
+    assert z.item() == pytest.approx(2.0)
+    assert torch.autograd.grad(z.sum(), weight)[0].item() == pytest.approx(2.0)  # the whole gradient would be 4
+
+
+def test_the_solvers_of_training_are_for_train_mode_alone() -> None:
+    model, x = tiny(), images()
+    model.training_solvers = Solver("anderson", 0.5, 2), None
+    assert model.train().residual(x).max() > model.eval().residual(x).max()
 
 
 def test_wrong_sizes_widths_and_solvers_are_refused_in_one_line() -> None:

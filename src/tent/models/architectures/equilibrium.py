@@ -46,7 +46,11 @@ class Solver:
 
 
 def equilibrium(
-    function: Function, start: Tensor, forward: Solver, backward: Solver, tell: Callable[[Tensor], None] | None = None
+    function: Function,
+    start: Tensor,
+    forward: Solver,
+    backward: Solver | None,
+    tell: Callable[[Tensor], None] | None = None,
 ) -> Tensor:
     """Return z = function(z), with its implicit gradient wherever gradients are enabled, in train and in eval mode.
 
@@ -54,6 +58,8 @@ def equilibrium(
     solution y of y = yJ + gradient. The backward search goes through the graph of that one run, so it sees the very
     tensors that the run was given, whatever was put in the place of a model's own parameters. What it solves is linear
     in the gradient, so each image's is made as long as suits the solver, and its answer as short again.
+    Without a backward solver the gradient is that of the one run alone, as if the equilibrium did not depend on the
+    parameters: good enough to train by, at a fraction of the cost (Fung et al., 2022).
     `tell` is called with the residual of every image that the forward search ended with.
     """
     found, seen = forward.solve(function, start)
@@ -63,6 +69,8 @@ def equilibrium(
         return function(found)
     point = found.detach().requires_grad_()
     value = function(point)
+    if backward is None:
+        return value
 
     def solve_backward(gradient: Tensor) -> Tensor:
         length = torch.linalg.vector_norm(gradient, dim=1, keepdim=True)

@@ -13,6 +13,7 @@ from tent.models.architectures.equilibrium import Solver, equilibrium, residual
 from tent.models.architectures.mdeq_cell import GROUPS, Block, Cell, Maps
 
 HEAD_EXPANSION = 4
+TRAINING_SOLVERS = (Solver(tolerance=1e-2, steps=8), None)
 
 
 class HeadBottleneck(nn.Module):
@@ -36,13 +37,15 @@ class HeadBottleneck(nn.Module):
 class MDEQ(nn.Module):
     """A stem, an equilibrium at several resolutions, a head that brings them together, one linear layer.
 
-    Its gradient is there in train and in eval mode; dropout is drawn once a pass, and in train mode alone.
+    Its gradient is there in train and in eval mode; dropout is drawn once a pass, and in train mode alone. Training
+    takes some ten thousand steps, so it looks for its equilibria less closely, and has a cheaper gradient.
     `last_residual` is the largest residual of an image that the last search ended with, None before the first.
 
     Args:
         channels: of each resolution, each half as large as the one before.
         head: of each resolution's bottleneck; `last`: what the linear layer is given.
-        forward_solver: for the equilibrium; `backward_solver`: for its gradient.
+        forward_solver: for the equilibrium in eval mode; `backward_solver`: for its gradient.
+        training_solvers: both in train mode; None for the backward one takes the gradient of the last step alone.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class MDEQ(nn.Module):
         dropout: float = 0.0,
         forward_solver: Solver = Solver(),  # noqa: B008 (frozen)
         backward_solver: Solver = Solver(),  # noqa: B008 (frozen)
+        training_solvers: tuple[Solver, Solver | None] = TRAINING_SOLVERS,
     ) -> None:
         super().__init__()
         if bad := [own for own in channels if own < GROUPS or own % GROUPS]:
@@ -65,6 +69,7 @@ class MDEQ(nn.Module):
             )
         first, wide = channels[0], [HEAD_EXPANSION * own for own in head]
         self.forward_solver, self.backward_solver = forward_solver, backward_solver
+        self.training_solvers = training_solvers
         self.stem = nn.Sequential(
             *_conv_norm_relu(conv3x3(in_channels, first)), *_conv_norm_relu(conv3x3(first, first))
         )
@@ -93,8 +98,12 @@ class MDEQ(nn.Module):
     def equilibrium(self, x: Tensor) -> Maps:
         """Return the equilibrium of a batch, a map a resolution."""
         step = Step(self, x)
-        solvers = self.forward_solver, self.backward_solver
-        return step.split(equilibrium(step, step.start, *solvers, self.keep_residual))
+        return step.split(equilibrium(step, step.start, *self.solvers, self.keep_residual))
+
+    @property
+    def solvers(self) -> tuple[Solver, Solver | None]:
+        """The forward and the backward solver of the mode that the model is in."""
+        return self.training_solvers if self.training else (self.forward_solver, self.backward_solver)
 
     def keep_residual(self, seen: Tensor) -> None:
         """Keep the largest residual of a search, and warn of the first in eval mode that ends above the tolerance."""
@@ -115,7 +124,7 @@ class MDEQ(nn.Module):
         """Return how far from an equilibrium the state of each image is that its answer comes from."""  # (n,)
         with torch.no_grad():
             step = Step(self, x)
-            return residual(step, self.forward_solver.solve(step, step.start)[0])
+            return residual(step, self.solvers[0].solve(step, step.start)[0])
 
 
 class Step:
@@ -167,7 +176,8 @@ def _conv_norm_relu(conv: nn.Conv2d) -> tuple[nn.Module, ...]:
 def mdeq(classes: int = 10, channels: int = 3, width: float = 1) -> MDEQ:
     """MDEQ of the size that the paper calls large for CIFAR: four resolutions."""
     own, head = [int(width * each) for each in (32, 64, 128, 256)], [round(width * each) for each in (14, 28, 56, 112)]
-    return MDEQ(own, head, round(width * 1680), classes, channels, dropout=0.3)
+    dropout = 0.3 * width  # a narrow one has less to spare
+    return MDEQ(own, head, round(width * 1680), classes, channels, dropout=dropout)
 
 
 def mdeq_tiny(classes: int = 10, channels: int = 3) -> MDEQ:
