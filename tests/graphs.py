@@ -29,18 +29,18 @@ def normalise(graph: "Graph", alive: list[Tensor]) -> None:
 
 
 def activate(graph: "Graph", alive: list[Tensor]) -> None:
-    function = graph.draw.choice([F.relu, F.silu, F.gelu, F.hardswish, F.relu6])
+    function = graph.draw.choice([F.relu, F.silu, F.gelu, F.hardswish, F.relu6, F.hardtanh])
     alive.append(function(pick(graph, alive)))
 
 
 def activate_in_place(graph: "Graph", alive: list[Tensor]) -> None:
-    function = graph.draw.choice([F.relu, F.silu, F.hardswish, F.relu6])
+    function = graph.draw.choice([F.relu, F.silu, F.hardswish, F.relu6, F.hardtanh])
     function(pick(graph, alive), inplace=True)
 
 
 def normalise_and_activate(graph: "Graph", alive: list[Tensor]) -> None:
     x = graph.draw.choice([*graph.norms])(pick(graph, alive))
-    function = graph.draw.choice([F.relu, F.silu, F.hardswish, F.relu6])
+    function = graph.draw.choice([F.relu, F.silu, F.hardswish, F.relu6, F.hardtanh])
     alive.append(function(x, inplace=graph.draw.random() < 0.5))
     write(graph, x)
 

@@ -53,7 +53,7 @@ def test_subclasses_of_a_weight_are_their_own_business() -> None:
         assert FUNCTIONS[F.linear](Buffers(), x, weight) is NotImplemented
 
 
-ONE_ARGUMENT = [F.relu, F.relu6, F.silu, F.hardswish, F.gelu]
+ONE_ARGUMENT = [F.relu, F.relu6, F.hardtanh, F.silu, F.hardswish, F.gelu]
 
 
 @pytest.mark.parametrize("function", ONE_ARGUMENT, ids=lambda function: function.__name__)

@@ -48,6 +48,8 @@ ACTIVATIONS = {
     "relu": (F.relu, {}),
     "relu in place": (F.relu, {"inplace": True}),
     "relu6": (F.relu6, {}),
+    "hardtanh": (F.hardtanh, {}),
+    "hardtanh in place": (F.hardtanh, {"min_val": -0.5, "max_val": 2.0, "inplace": True}),
     "silu": (F.silu, {}),
     "silu in place": (F.silu, {"inplace": True}),
     "hardswish": (F.hardswish, {}),

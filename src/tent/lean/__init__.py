@@ -21,6 +21,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     torch.relu_: partial(pointwise.relu, inplace=True),
     Tensor.relu_: partial(pointwise.relu, inplace=True),
     F.relu6: pointwise.relu6,
+    F.hardtanh: pointwise.hardtanh,
     F.silu: pointwise.silu,
     F.hardswish: pointwise.hardswish,
     F.gelu: pointwise.gelu,

@@ -32,10 +32,6 @@ RELU = Activation(
     lambda x, out: torch.clamp_min(x, 0, out=out),
     lambda grad, x: threshold_backward(grad, x, 0, grad_input=x),
 )
-RELU6 = Activation(
-    lambda x, out: torch.clamp(x, 0, 6, out=out),
-    lambda grad, x: hardtanh_backward(grad, x, 0, 6, grad_input=x),
-)
 SILU = Activation(
     lambda x, out: silu_out(x, out=out),
     lambda grad, x: silu_backward(grad, x, grad_input=x),
@@ -60,7 +56,24 @@ def relu(buffers: Buffers, input: Tensor, inplace: bool = False) -> Any:
 
 def relu6(buffers: Buffers, input: Tensor, inplace: bool = False) -> Any:
     """Cut at zero and at six."""
-    return apply_activation(RELU6, buffers, input, inplace)
+    return hardtanh(buffers, input, 0.0, 6.0, inplace)
+
+
+def hardtanh(
+    buffers: Buffers, input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Any:
+    """Cut at a least and a greatest value; `nn.ReLU6` calls this, and not relu6."""
+    if not isinstance(min_val, int | float) or not isinstance(max_val, int | float) or min_val > max_val:
+        return NotImplemented
+    return apply_activation(cut(min_val, max_val), buffers, input, inplace)
+
+
+def cut(low: float, high: float) -> Activation:
+    """Return the activation that cuts at two values."""
+    return Activation(
+        lambda x, out: torch.clamp(x, low, high, out=out),
+        lambda grad, x: hardtanh_backward(grad, x, low, high, grad_input=x),
+    )
 
 
 def silu(buffers: Buffers, input: Tensor, inplace: bool = False) -> Any:
