@@ -52,6 +52,11 @@ def test_the_gradients_of_a_footprints_sum_agree_with_finite_differences() -> No
     assert torch.autograd.gradcheck(lambda w: aggregate(padded.detach(), w), (weight,))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_empty_batch_is_answered(kind: str) -> None:
+    assert tiny(kind)(torch.zeros(0, 3, 16, 16)).shape == (0, 5)
+
+
 @pytest.mark.parametrize("bias", [True, False])
 def test_a_convolution_of_single_pixels_is_a_product_of_matrices(bias: bool) -> None:
     layer, x = MatrixConv(3, 4, bias).double(), torch.randn(2, 3, 5, 6).double()

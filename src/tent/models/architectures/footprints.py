@@ -32,23 +32,14 @@ class Aggregation(Function):
         return _images_first(total.flatten(0, 1))
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
         """Return the gradients of the features and of the weights."""
         padded, weight = ctx.saved_tensors
-        values, own = _groups(padded, weight.shape[1]), _images_last(weight)
-        out = _groups(grad, weight.shape[1])
-        dvalues = torch.zeros_like(values) if ctx.needs_input_grad[0] else None
-        down = torch.empty_like(own) if ctx.needs_input_grad[1] else None
-        product = torch.empty_like(out)
-        if dvalues is not None:
-            for place, part in enumerate(_shifts(dvalues, own)):
-                part.addcmul_(out, own[:, place])
-        if down is not None:
-            for place, part in enumerate(_shifts(values, own)):
-                torch.sum(torch.mul(out, part, out=product), 0, out=down[:, place])
-        dpadded = None if dvalues is None else _images_first(dvalues.flatten(0, 1))
-        return dpadded, None if down is None else _images_first(down)
+        out, wanted = _groups(grad, weight.shape[1]), ctx.needs_input_grad
+        # one after the other, so that what is held for the features is gone when the larger weights' turn comes
+        of_features = _feature_gradient(out, padded, weight) if wanted[0] else None
+        return of_features, _weight_gradient(out, padded, weight) if wanted[1] else None
 
 
 class MatrixConv(nn.Conv2d):
@@ -61,7 +52,7 @@ class MatrixConv(nn.Conv2d):
         """Return what the convolution does."""
         y = torch.bmm(self.weight.flatten(1).expand(len(x), -1, -1), x.flatten(2))  # matmul would copy x
         y = y if self.bias is None else y + self.bias[:, None]
-        return y.unflatten(2, x.shape[2:])  # type: ignore[no-any-return]
+        return y.view(*y.shape[:2], *x.shape[2:])
 
 
 def _images_last(x: Tensor) -> Tensor:
@@ -74,7 +65,7 @@ def _images_first(x: Tensor) -> Tensor:
 
 def _groups(x: Tensor, weights: int) -> Tensor:
     # (channels / weights, weights, height, width, n)
-    return _images_last(x).unflatten(0, (-1, weights))
+    return _images_last(x).view(x.shape[1] // weights, weights, *x.shape[2:], len(x))
 
 
 def _shifts(values: Tensor, own: Tensor) -> list[Tensor]:
@@ -85,3 +76,19 @@ def _shifts(values: Tensor, own: Tensor) -> list[Tensor]:
         values[:, :, row : row + height, column : column + width]
         for row, column in (divmod(place, side) for place in range(side**2))
     ]
+
+
+def _feature_gradient(out: Tensor, padded: Tensor, weight: Tensor) -> Tensor:
+    own = _images_last(weight)
+    total = out.new_zeros(*out.shape[:2], *padded.shape[2:], len(padded))
+    for place, part in enumerate(_shifts(total, own)):
+        part.addcmul_(out, own[:, place])
+    return _images_first(total.flatten(0, 1))
+
+
+def _weight_gradient(out: Tensor, padded: Tensor, weight: Tensor) -> Tensor:
+    values, product = _groups(padded, weight.shape[1]), torch.empty_like(out)
+    total = out.new_empty(*weight.shape[1:], len(weight))
+    for place, part in enumerate(_shifts(values, total)):
+        torch.sum(torch.mul(out, part, out=product), 0, out=total[:, place])
+    return _images_first(total)

@@ -80,7 +80,9 @@ class Fuse(nn.Module):
 
     def forward(self, z: Maps) -> Tensor:
         """Add up what the bridges bring, and mix its channels."""
-        total = torch.stack([carry(own) for carry, own in zip(self.bridges, z, strict=True)]).sum(0)
+        total, *others = [carry(own) for carry, own in zip(self.bridges, z, strict=True)]
+        for other in others:
+            total = total + other
         return self.norm(self.mix(F.relu(total)))  # type: ignore[no-any-return]
 
 
