@@ -4,24 +4,21 @@ Run: python benchmarks/ship_model.py FOLDER NAME, then add NAME to `SHIPPED` in 
 """
 
 import argparse
-import json
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
+from torch import Tensor
 
 import tent.models
-from tent.files import atomic_write
 from tent.models.cards import CARD, WEIGHTS, build_from_card, read_card
 from tent.train.domains import load_labelled
-from tent.train.job import clean_error, record_residuals
+from tent.train.job import measure_classifier
 from tent.train.run_folder import save_model
 
-LARGEST = 5_000_000  # bytes
 PACKAGE = Path(tent.models.__file__).parent / "weights"
 
 
-def narrow(name: str, tensor: torch.Tensor) -> torch.Tensor:
+def narrow(name: str, tensor: Tensor) -> Tensor:
     """Return a kernel or matrix as float16; norms, biases and statistics are small, and stay as they are."""
     half = tensor.half() if tensor.is_floating_point() and tensor.ndim > 1 else tensor
     if not half.isfinite().all():
@@ -29,36 +26,23 @@ def narrow(name: str, tensor: torch.Tensor) -> torch.Tensor:
     return half
 
 
-def ship(folder: Path, name: str) -> dict[str, object]:
-    """Write weights and card into the package under a name, and return the card."""
-    card = read_card(folder / CARD)
-    state = {own: narrow(own, tensor) for own, tensor in load_file(folder / WEIGHTS).items()}
-    staged = folder / "shipped"
-    staged.mkdir(exist_ok=True)
-    save_model(state, card, staged)  # the card with the new hash, so that the model can be built from it
-    entry = build_from_card(name, staged / CARD, staged / WEIGHTS, "staged")
+def ship(folder: Path, name: str) -> None:
+    """Write weights and card into the package under a name."""
+    card, entry = read_card(folder / CARD), build_from_card(name, folder / CARD, folder / WEIGHTS, "trained")
+    state = {own: narrow(own, tensor) for own, tensor in entry.model.state_dict().items()}
+    entry.model.load_state_dict(state)
     test = load_labelled(card["recipe"]["data"], "test")
-    model = entry.model.eval().to(memory_format=torch.channels_last)
-    with record_residuals(model) as residuals:
-        measured = {"test_error": clean_error(model, test, entry.preprocess), "stored": "kernels in float16"}
-    measured |= {"largest_residual": max(residuals)} if residuals else {}
-    complete = save_model(state, {**card, "class_names": test.class_names, **measured}, staged)
-    if (size := (staged / WEIGHTS).stat().st_size) > LARGEST:
-        raise SystemExit(f"{folder}: {size:,} bytes, more than the {LARGEST:,} that may ship")
-    (staged / WEIGHTS).replace(PACKAGE / f"{name}.safetensors")
-    with atomic_write(PACKAGE / f"{name}.json") as beside:
-        beside.write_text(json.dumps(complete, indent=2) + "\n", encoding="utf-8")
-    return complete
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("name")
-    options = parser.parse_args()
-    card = ship(options.folder, options.name)
-    print(f"{options.name}: error {card['test_error']:.2%}, {(PACKAGE / options.name).with_suffix('.safetensors')}")
+    if test.sha256 != card["test_sha256"]:
+        raise SystemExit(f"{folder}: was tested on other images than {test.name} has now")
+    with torch.no_grad():
+        measured = measure_classifier(entry.model.eval(), test, entry.preprocess, card["recipe"]["batch"])
+    about = {**card, "class_names": test.class_names, "stored": "kernels in float16", **measured}
+    save_model(state, about, PACKAGE, (f"{name}.safetensors", f"{name}.json"))
+    print(f"{name}: {measured}, in {PACKAGE}")
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("name")
+    ship(**vars(parser.parse_args()))

@@ -92,6 +92,14 @@ def test_less_is_kept(name: str, share: float) -> None:
     assert step_saves(model, x) <= share * step_saves(model, x, lean=False)
 
 
+@pytest.mark.parametrize("activation", [nn.ReLU6(), nn.ReLU6(inplace=True), nn.Hardtanh(-2, 2), nn.ReLU()])
+def test_a_cut_behind_a_batch_norm_keeps_nothing_of_its_own(activation: nn.Module) -> None:
+    layers = [nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), activation, nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    x = torch.randn(4, 3, 32, 32)
+    without = nn.Sequential(*(layer for layer in layers if layer is not activation), nn.Linear(8, 5))
+    assert step_saves(nn.Sequential(*layers, nn.Linear(8, 5)).eval(), x) - step_saves(without.eval(), x) < 4 * 8 * 30
+
+
 def test_every_third_wide_product_is_kept_since_time_counts_too() -> None:
     model = timm.create_model("vit_tiny_patch16_224", num_classes=10, depth=6).eval()
     x = torch.randn(2, 3, 224, 224)

@@ -7,8 +7,8 @@ from torch import nn
 from torch.nn import functional as F
 
 import tent
-from tent.models.architectures.footprints import MatrixConv, aggregate
-from tent.models.architectures.san import KINDS, SAN, Pairwise, Patchwise, positions, san, san_cifar
+from tent.models.architectures.footprints import aggregate
+from tent.models.architectures.san import KINDS, SAN, MatrixConv, Pairwise, Patchwise, positions, san, san_cifar
 
 SIZES = {  # parameters for 1,000 and 100 classes
     (10, "pair"): (10_531_848, 8_687_748),
@@ -59,8 +59,25 @@ def test_an_empty_batch_is_answered(kind: str) -> None:
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_a_convolution_of_single_pixels_is_a_product_of_matrices(bias: bool) -> None:
-    layer, x = MatrixConv(3, 4, bias).double(), torch.randn(2, 3, 5, 6).double()
-    torch.testing.assert_close(layer(x), nn.Conv2d.forward(layer, x))
+    layer, x = MatrixConv(3, 4, bias).double(), torch.randn(2, 3, 5, 6).double().requires_grad_()
+    ours, theirs = layer(x), nn.Conv2d.forward(layer, x)
+    torch.testing.assert_close(ours, theirs)
+    way, leaves = torch.randn_like(ours), [x, *layer.parameters()]
+    found, expected = (torch.autograd.grad((y * way).sum(), leaves) for y in (ours, theirs))
+    torch.testing.assert_close(found, expected)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert layer.float()(x.detach().float()).dtype == torch.bfloat16
+
+
+def test_a_narrow_sum_with_wide_weights_is_wide_and_its_result_may_be_written_to() -> None:
+    total = aggregate(torch.randn(2, 4, 5, 5).bfloat16().requires_grad_(), torch.randn(2, 2, 9, 3, 3))
+    assert total.dtype == torch.float32
+    total.mul_(2).sum().backward()
+
+
+def test_weights_of_other_footprints_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"weights of \(2, 2, 9, 3, 2\) are not those of footprints in \(2, 4, 5, 5\)"):
+        aggregate(torch.randn(2, 4, 5, 5), torch.randn(2, 2, 9, 3, 2))
 
 
 def test_pairs_are_told_by_differences_of_features_and_places_and_their_weights_add_up_to_one() -> None:

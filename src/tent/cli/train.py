@@ -19,6 +19,7 @@ TASKS = ("classification", "segmentation")
 CROP, SCALES = "192x288", "0.5,1.25"  # of segmentation: about what one core learns from in an hour
 SEGMENTING = {"epochs": 40, "batch": 8, "lr": 0.05, "crop": 0}  # an image is many samples, and --size crops it
 TUNING = {"epochs": 10, "batch": 32, "lr": 0.01, "crop": 16}  # of a library's network: it has learnt, on large images
+ADAMW = {"lr": 0.002, "weight_decay": 0.05}
 CARD = "Train nothing: add to the card of the training in this folder its errors on the held-out corruptions, under BN."
 
 
@@ -85,14 +86,23 @@ def command(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the first weights, the order, crops and flips.")] = Recipe.seed,
     batch: Annotated[int | None, typer.Option(help="Images a step.", show_default=show_defaults("batch"))] = None,
-    lr: Annotated[float | None, typer.Option(help="Peak learning rate.", show_default=show_defaults("lr"))] = None,
+    lr: Annotated[
+        float | None,
+        typer.Option(help="Peak learning rate.", show_default=f"{show_defaults('lr')}; {ADAMW['lr']} by adamw"),
+    ] = None,
     optimizer: Annotated[
         str, typer.Option(help=f"{' or '.join(OPTIMIZERS)}; networks with layer norm want adamw.")
     ] = Recipe.optimizer,
     momentum: Annotated[
         float, typer.Option(help="Nesterov momentum; of adamw, what its average of gradients keeps.")
     ] = Recipe.momentum,
-    weight_decay: Annotated[float, typer.Option(help="Of weights; norms and biases have none.")] = Recipe.weight_decay,
+    weight_decay: Annotated[
+        float | None,
+        typer.Option(
+            help="Of weights; norms and biases have none.",
+            show_default=f"{Recipe.weight_decay}; {ADAMW['weight_decay']} by adamw",
+        ),
+    ] = None,
     schedule: Annotated[str, typer.Option(help=f"{' or '.join(SCHEDULES)}.")] = Recipe.schedule,
     rise: Annotated[float, typer.Option(help="Share of one-cycle that is spent on the way up.")] = Recipe.rise,
     hold: Annotated[float, typer.Option(help="Share of one-cycle that is spent at the peak.")] = Recipe.hold,
@@ -141,7 +151,7 @@ def command(
     place, objective, pixels = choose_device(device), make_objective(method), model in SEGMENTERS
     check_task(task, model, method, crop)
     tuned = is_library_network(model)
-    given = {"epochs": epochs, "batch": batch, "lr": lr, "crop": crop}
+    given = {"epochs": epochs, "batch": batch, "lr": lr, "crop": crop, "weight_decay": weight_decay}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     recipe = Recipe(
         model=choose_network(method, model),
@@ -149,7 +159,6 @@ def command(
         seed=seed,
         optimizer=optimizer,
         momentum=momentum,
-        weight_decay=weight_decay,
         schedule=schedule,
         rise=rise,
         hold=hold,
@@ -160,7 +169,7 @@ def command(
         target=target,
         mean=mean,
         std=std,
-        **{**(TUNING if tuned else SEGMENTING if pixels else {}), **chosen},
+        **{**(TUNING if tuned else SEGMENTING if pixels else {}), **(ADAMW if optimizer == "adamw" else {}), **chosen},
     )
     if tuned and start is not None and out is None:  # its folder's name would not tell this start from the usual one
         raise ValueError(f"--start {start}: name a folder for a network with another start, with --out FOLDER")

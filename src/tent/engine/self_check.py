@@ -89,7 +89,7 @@ def has_own_gradients(output: Any) -> bool:
             continue
         seen.add(node)
         function = getattr(node, "_forward_cls", None)
-        if function is not None and not function.__module__.startswith("tent.lean"):
+        if function is not None and not function.__module__.startswith("tent."):  # ours take any layout
             return True
         nodes += [following for following, _ in node.next_functions]
     return False

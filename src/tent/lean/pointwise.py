@@ -65,10 +65,10 @@ def hardtanh(
     """Cut at a least and a greatest value; `nn.ReLU6` calls this, and not relu6."""
     if not isinstance(min_val, int | float) or not isinstance(max_val, int | float) or min_val > max_val:
         return NotImplemented
-    return apply_activation(cut(min_val, max_val), buffers, input, inplace)
+    return apply_activation(clamp_activation(min_val, max_val), buffers, input, inplace)
 
 
-def cut(low: float, high: float) -> Activation:
+def clamp_activation(low: float, high: float) -> Activation:
     """Return the activation that cuts at two values."""
     return Activation(
         lambda x, out: torch.clamp(x, low, high, out=out),

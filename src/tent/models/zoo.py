@@ -25,7 +25,13 @@ from tent.models.segmenters import SEGMENTERS
 from tent.models.weight_files import load_weights
 
 WEIGHTS = Path(__file__).parent / "weights"
-SHIPPED = ("r26-cifar10", "r26-cifar100", "r26-svhn", "r26-mnist")
+SHIPPED = (
+    "r26-cifar10",
+    "r26-cifar100",
+    "r26-svhn",
+    "r26-mnist",
+    "convnext-cifar-w0.5-cifar100",
+)
 NAMES = (
     f"{', '.join((*SHIPPED, *PUBLIC, *SEGMENTERS))}, trained:NAME, timm:NAME, torchvision:NAME, hf:NAME, "
     "robustbench:NAME, efficientnet-lite:NUMBER or FILE.py:factory"

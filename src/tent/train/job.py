@@ -170,8 +170,13 @@ def measure_test(training: Training, test: Images) -> dict[str, Any]:
     """Return what the model comes to on the test split: its error, or its scores over pixels."""
     if isinstance(training, PixelTraining):
         return training.measure(test)
-    with record_residuals(training.model) as residuals:
-        error = clean_error(training.model, test, training.preprocess, training.recipe.batch)
+    return measure_classifier(training.model, test, training.preprocess, training.recipe.batch)
+
+
+def measure_classifier(model: nn.Module, test: Images, preprocess: Preprocess, batch: int) -> dict[str, float]:
+    """Return a classifier's error and, where it looks for equilibria, its largest residual."""
+    with record_residuals(model) as residuals:
+        error = clean_error(model, test, preprocess, batch)
     return {"test_error": error, **({"largest_residual": max(residuals)} if residuals else {})}
 
 

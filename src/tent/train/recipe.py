@@ -17,7 +17,7 @@ Schedule = Callable[[int, int, float, float], float]
 CPUINFO = Path("/proc/cpuinfo")
 BFLOAT16_FLAGS = {"amx_bf16", "avx512_bf16", "bf16"}
 OPTIMIZERS = ("sgd", "adamw")
-UNUSUAL = {"target": "", "optimizer": "sgd"}  # on a card only where they are others: most cards are older than these
+LEFT_OUT = {"target": "", "optimizer": "sgd"}  # values that a card does not name: most cards are older than these
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Recipe:
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in found.items()
-            if value != UNUSUAL.get(name)
+            if value != LEFT_OUT.get(name)
         }
 
     def command(self, method: str = "source") -> str:

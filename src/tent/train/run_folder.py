@@ -78,11 +78,13 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     return state
 
 
-def save_model(state: Mapping[str, Tensor], card: Mapping[str, object], folder: Path) -> dict[str, Any]:
+def save_model(
+    state: Mapping[str, Tensor], card: Mapping[str, object], folder: Path, names: tuple[str, str] = (WEIGHTS, CARD)
+) -> dict[str, Any]:
     """Put weights and their card in a folder, the card last: a folder with a card is whole."""
-    with atomic_write(folder / WEIGHTS) as beside:
+    with atomic_write(folder / names[0]) as beside:
         save_file({name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}, beside)
         complete = {**card, "weights_sha256": hashlib.sha256(beside.read_bytes()).hexdigest()}
-    with atomic_write(folder / CARD) as beside:
+    with atomic_write(folder / names[1]) as beside:
         beside.write_text(json.dumps(complete, indent=2) + "\n", encoding="utf-8")
     return complete

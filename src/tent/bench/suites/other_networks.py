@@ -31,7 +31,7 @@ def _cells(row: str, seed: int, images: int | None) -> list[Cell]:
     model = f"{NETWORKS[row]}-{SOURCES[NAME]}"
     methods = [method for method in METHODS if method != "BN" or row not in LAYER_NORM]
     most = MDEQ_IMAGES if row == "MDEQ" else IMAGES
-    plain = model_cells(NAME, model, methods, seed, min(images or most, most))
+    plain = model_cells(NAME, model, methods, seed, most if images is None else min(images, most))
     return [Cell(row, f"{cell.row}, {cell.column}", cell.case) for cell in plain]
 
 

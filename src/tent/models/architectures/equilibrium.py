@@ -52,25 +52,23 @@ def equilibrium(
     backward: Solver | None,
     tell: Callable[[Tensor], None] | None = None,
 ) -> Tensor:
-    """Return z = function(z), with its implicit gradient wherever gradients are enabled, in train and in eval mode.
+    """Return z = function(z), with its implicit gradient if there is a backward solver, in train and in eval mode.
 
     The function is run once more at the equilibrium, and the gradient that reaches it there is replaced by the
     solution y of y = yJ + gradient. The backward search goes through the graph of that one run, so it sees the very
     tensors that the run was given, whatever was put in the place of a model's own parameters. What it solves is linear
     in the gradient, so each image's is made as long as suits the solver, and its answer as short again.
     Without a backward solver the gradient is that of the one run alone, as if the equilibrium did not depend on the
-    parameters: good enough to train by, at a fraction of the cost (Fung et al., 2022).
+    parameters before it: good enough to train by, at about half of the cost (Fung et al., 2022).
     `tell` is called with the residual of every image that the forward search ended with.
     """
     found, seen = forward.solve(function, start)
     if tell is not None:
         tell(seen)
-    if not torch.is_grad_enabled():
+    if backward is None or not torch.is_grad_enabled():
         return function(found)
     point = found.detach().requires_grad_()
     value = function(point)
-    if backward is None:
-        return value
 
     def solve_backward(gradient: Tensor) -> Tensor:
         length = torch.linalg.vector_norm(gradient, dim=1, keepdim=True)

@@ -176,7 +176,7 @@ def _conv_norm_relu(conv: nn.Conv2d) -> tuple[nn.Module, ...]:
 def mdeq(classes: int = 10, channels: int = 3, width: float = 1) -> MDEQ:
     """MDEQ of the size that the paper calls large for CIFAR: four resolutions."""
     own, head = [int(width * each) for each in (32, 64, 128, 256)], [round(width * each) for each in (14, 28, 56, 112)]
-    dropout = 0.3 * width  # a narrow one has less to spare
+    dropout = 0.3 * min(1.0, width)  # a narrow one has less to spare
     return MDEQ(own, head, round(width * 1680), classes, channels, dropout=dropout)
 
 

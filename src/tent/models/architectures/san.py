@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tent.models.architectures.footprints import MatrixConv, aggregate
+from tent.models.architectures.footprints import aggregate
 from tent.models.resnet import Norm
 
 BLOCKS = {10: (2, 1, 2, 4, 1), 15: (3, 2, 3, 5, 2), 19: (3, 3, 4, 6, 3)}  # of the five stages
@@ -14,6 +14,19 @@ STEM, RELATION, MIDDLE, SHARED = 64, 16, 4, 8  # stem; stage to relation, stage 
 POOLS = (True, True, True, True, True)  # whether a stage begins at half the size
 POOLS_CIFAR = (False, True, True, True, False)  # 32, 16, 8, 4 and 4 pixels a side: five would leave a single one
 KINDS = ("pair", "patch")
+
+
+class MatrixConv(nn.Conv2d):
+    """A 1x1 convolution as a product of matrices, which is faster where there are few channels and many places."""
+
+    def __init__(self, channels: int, out_channels: int, bias: bool = True) -> None:
+        super().__init__(channels, out_channels, 1, bias=bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return what the convolution does."""
+        y = torch.bmm(self.weight.flatten(1).expand(x.shape[0], -1, -1), x.flatten(2))  # matmul would copy x
+        y = y if self.bias is None else y + self.bias[:, None].to(y.dtype)
+        return y.view(*y.shape[:2], *x.shape[2:])
 
 
 class Attention(nn.Module):
