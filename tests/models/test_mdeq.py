@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 import tent
-from tent.models.architectures.equilibrium import Solver, equilibrium
-from tent.models.architectures.mdeq import MDEQ, mdeq, mdeq_tiny
+from tent.models.architectures.equilibrium import Solver, equilibrium, jacobian_size
+from tent.models.architectures.mdeq import MDEQ, Step, mdeq, mdeq_tiny
 
 EXACT = Solver("broyden", 1e-12, 60)
 
@@ -197,6 +197,26 @@ def test_without_a_backward_solver_the_gradient_is_that_of_one_more_run() -> Non
     z = equilibrium(lambda z: weight * z + b, torch.zeros(1, 1).double(), EXACT, None)
     assert z.item() == pytest.approx(2.0)
     assert torch.autograd.grad(z.sum(), weight)[0].item() == pytest.approx(2.0)  # the whole gradient would be 4
+
+
+def test_the_size_of_a_jacobian_is_estimated_without_bias_and_can_be_lowered() -> None:
+    torch.manual_seed(0)
+    a = torch.randn(8, 8).double().requires_grad_()
+    found = torch.stack([jacobian_size(lambda z: z @ a, torch.randn(50, 8).double()) for _ in range(20)]).mean()
+    assert found.item() == pytest.approx(a.square().sum().item() / 8, rel=0.1)
+    assert torch.autograd.grad(found, a)[0].abs().min() > 0
+
+
+def test_training_is_penalised_by_the_jacobian_of_a_part_of_the_images_and_adapting_is_not() -> None:
+    model, x = tiny(Solver("anderson", 1e-6, 40)).train(), images(6)
+    model(x)
+    step = Step(model, x)
+    z = torch.randn(6, sum(step.sizes)).double()
+    torch.testing.assert_close(step.first(2)(z[:2]), step(z)[:2])
+    assert model.penalty is not None
+    assert model.penalty.item() > 0
+    model.eval()(x)
+    assert model.penalty is None
 
 
 def test_the_solvers_of_training_are_for_train_mode_alone() -> None:

@@ -15,9 +15,9 @@ from tent.train.objectives import Batch, CrossEntropy, Objective
 from tent.train.recipe import Recipe
 
 
-def training(root: Path, seed: int = 0, objective: Objective | None = None, **choices: str) -> Training:
+def training(root: Path, seed: int = 0, objective: Objective | None = None, **choices: object) -> Training:
     data = load_labelled("cifar10", "train", root)
-    recipe = Recipe("r26", "cifar10", epochs=2, seed=seed, batch=32, **{"precision": "float32", **choices})
+    recipe = Recipe("r26", "cifar10", seed=seed, batch=32, **{"epochs": 2, "precision": "float32", **choices})
     torch.manual_seed(seed)
     model = nn.Sequential(nn.Dropout(0.1), r26())  # dropout: a draw of the global generator
     return Training(model, data, normalisation(data), recipe, objective or CrossEntropy(), torch.device("cpu"))
@@ -83,6 +83,14 @@ def test_an_objective_of_its_own_trains_its_head_along(root):
     run = advanced(training(root, objective=objective), 3)
     assert not torch.equal(objective.head.weight, before)
     assert "head.weight" in run.state()["objective"]
+
+
+def test_a_run_may_end_inside_an_epoch(root):
+    run = training(root, epochs=1.4)
+    assert run.steps == 4  # an epoch has three
+    advanced(run, run.steps)
+    assert [epoch["epoch"] for epoch in run.curve] == [1]
+    assert run.epoch()["epoch"] == 2
 
 
 def test_an_epoch_sees_every_image_once_and_in_another_order_than_the_next(root):

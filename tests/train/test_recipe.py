@@ -50,13 +50,14 @@ def test_a_bad_value_is_refused_by_name(wrong):
         ({}, "source", ""),
         ({"size": 32}, "source", ""),
         ({"optimizer": "adamw", "weight_decay": 0.05}, "source", ""),
+        ({"epochs": 0.5}, "source", ""),
         ({"size": 32, "mean": 0.5, "std": 0.5}, "rg", "mnist"),
         ({}, "ttt", ""),
     ],
 )
 def test_the_command_of_a_recipe_leads_back_to_it(monkeypatch, tmp_path, own, method, target):
-    choices = {"epochs": 3, "seed": 4, "lr": 0.05, "schedule": "cosine", "flip": False, "precision": "float32"}
-    recipe = Recipe(choose_network(method, "r26"), "cifar10", **choices, **own, target=target)
+    choices = {"epochs": 3, "seed": 4, "lr": 0.05, "schedule": "cosine", "flip": False, "precision": "float32", **own}
+    recipe = Recipe(choose_network(method, "r26"), "cifar10", **choices, target=target)
     got = []
 
     def train(recipe: Recipe, out: object, objective: Objective, **_: object) -> dict[str, object]:

@@ -81,8 +81,8 @@ def command(
         str, typer.Option(help=f"{' or '.join(TASKS)}; what the network is for.", show_default="the network's")
     ] = "",
     epochs: Annotated[
-        int | None,
-        typer.Option(help="Passes over the training set.", show_default=show_defaults("epochs")),
+        float | None,
+        typer.Option(help="Passes over the training set; 0.5 is half of one.", show_default=show_defaults("epochs")),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the first weights, the order, crops and flips.")] = Recipe.seed,
     batch: Annotated[int | None, typer.Option(help="Images a step.", show_default=show_defaults("batch"))] = None,

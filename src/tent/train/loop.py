@@ -53,7 +53,7 @@ class Training:
         self.data, self.preprocess, self.recipe, self.target = data, preprocess, recipe, target
         self.optimizer = make_optimizer([self.model, self.objective], recipe)
         self.epoch_steps = max(1, len(data) // recipe.batch)
-        self.steps = recipe.epochs * self.epoch_steps
+        self.steps = max(1, round(recipe.epochs * self.epoch_steps))
         self.step, self.seconds = 0, 0.0
         self.sums = torch.zeros(3, dtype=torch.float64)  # loss, mistakes and images of the epoch under way
         self.curve: list[dict[str, float]] = []  # loss and error of every epoch that is over

@@ -26,7 +26,7 @@ class Recipe:
 
     model: str
     data: str
-    epochs: int = 48
+    epochs: float = 48  # may end inside a pass: 0.3
     seed: int = 0
     batch: int = 128
     lr: float = 0.15  # the peak
@@ -48,6 +48,8 @@ class Recipe:
     std: float | None = None  # that every channel is divided by; None: as for the mean
 
     def __post_init__(self) -> None:
+        if isinstance(self.epochs, float) and self.epochs.is_integer():
+            object.__setattr__(self, "epochs", int(self.epochs))  # as a command and a card say it
         for name in ("size", "scales"):
             if isinstance(given := getattr(self, name), list):  # as a card has it
                 object.__setattr__(self, name, tuple(given))

@@ -85,6 +85,18 @@ def equilibrium(
     return answer
 
 
+def jacobian_size(function: Function, z: Tensor) -> Tensor:
+    """Return an estimate of |J|² over the number of values, of a function's Jacobian at z, with its own gradient.
+
+    The smaller it is, the sooner a search for the equilibrium ends (Bai et al., 2021).
+    """
+    point = z.detach().requires_grad_()
+    value = function(point)
+    draw = torch.randn_like(value)
+    pulled = torch.autograd.grad(value, point, draw, create_graph=True)[0]
+    return pulled.square().sum() / draw.numel()
+
+
 def residual(function: Function, z: Tensor) -> Tensor:
     """Return |f(z) - z| / |f(z)| of every image."""  # (n,)
     size = partial(torch.linalg.vector_norm, dim=1)

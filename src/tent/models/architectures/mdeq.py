@@ -1,5 +1,6 @@
 """MDEQ, the multiscale deep equilibrium network of Bai, Koltun and Kolter (NeurIPS 2020), for small images."""
 
+import copy
 import warnings
 from collections.abc import Sequence
 from functools import partial
@@ -9,11 +10,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tent.models.architectures.equilibrium import Solver, equilibrium, residual
+from tent.models.architectures.equilibrium import Solver, equilibrium, jacobian_size, residual
 from tent.models.architectures.mdeq_cell import GROUPS, Block, Cell, Maps
 
 HEAD_EXPANSION = 4
 TRAINING_SOLVERS = (Solver(tolerance=1e-2, steps=8), None)
+JACOBIAN_SHARE = 4  # of so many images one's Jacobian is estimated: it takes twice as long as all else
 
 
 class HeadBottleneck(nn.Module):
@@ -40,12 +42,14 @@ class MDEQ(nn.Module):
     Its gradient is there in train and in eval mode; dropout is drawn once a pass, and in train mode alone. Training
     takes some ten thousand steps, so it looks for its equilibria less closely, and has a cheaper gradient.
     `last_residual` is the largest residual of an image that the last search ended with, None before the first.
+    `penalty` is what the last pass in train mode adds to the loss, so that equilibria stay easy to find; None in eval.
 
     Args:
         channels: of each resolution, each half as large as the one before.
         head: of each resolution's bottleneck; `last`: what the linear layer is given.
         forward_solver: for the equilibrium in eval mode; `backward_solver`: for its gradient.
         training_solvers: both in train mode; None for the backward one takes the gradient of the last step alone.
+        jacobian_weight: of the penalty, the size of the cell's Jacobian at the equilibrium.
     """
 
     def __init__(
@@ -60,6 +64,7 @@ class MDEQ(nn.Module):
         forward_solver: Solver = Solver(),  # noqa: B008 (frozen)
         backward_solver: Solver = Solver(),  # noqa: B008 (frozen)
         training_solvers: tuple[Solver, Solver | None] = TRAINING_SOLVERS,
+        jacobian_weight: float = 5.0,
     ) -> None:
         super().__init__()
         if bad := [own for own in channels if own < GROUPS or own % GROUPS]:
@@ -69,7 +74,8 @@ class MDEQ(nn.Module):
             )
         first, wide = channels[0], [HEAD_EXPANSION * own for own in head]
         self.forward_solver, self.backward_solver = forward_solver, backward_solver
-        self.training_solvers = training_solvers
+        self.training_solvers, self.jacobian_weight = training_solvers, jacobian_weight
+        self.penalty: Tensor | None = None
         self.stem = nn.Sequential(
             *_conv_norm_relu(conv3x3(in_channels, first)), *_conv_norm_relu(conv3x3(first, first))
         )
@@ -98,7 +104,12 @@ class MDEQ(nn.Module):
     def equilibrium(self, x: Tensor) -> Maps:
         """Return the equilibrium of a batch, a map a resolution."""
         step = Step(self, x)
-        return step.split(equilibrium(step, step.start, *self.solvers, self.keep_residual))
+        z = equilibrium(step, step.start, *self.solvers, self.keep_residual)
+        self.penalty = None
+        if self.training and self.jacobian_weight and torch.is_grad_enabled():
+            some = -(-len(z) // JACOBIAN_SHARE)
+            self.penalty = self.jacobian_weight * jacobian_size(step.first(some), z[:some])
+        return step.split(z)
 
     @property
     def solvers(self) -> tuple[Solver, Solver | None]:
@@ -145,6 +156,12 @@ class Step:
         self.injected = model.inject(model.stem(x)).to(self.start.dtype)
         blocks = (block for block in model.cell.blocks if isinstance(block, Block))
         self.masks = [block.mask(z) for block, z in zip(blocks, self.split(self.start), strict=True)]
+
+    def first(self, n: int) -> "Step":
+        """Return the same function of the first n images alone."""
+        some = copy.copy(self)
+        some.injected, some.masks = self.injected[:n], [None if mask is None else mask[:n] for mask in self.masks]
+        return some
 
     def split(self, z: Tensor) -> Maps:
         """Return a vector an image as maps."""

@@ -48,11 +48,13 @@ class CrossEntropy(Objective):
     """Plain supervised training."""
 
     def forward(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Mean cross-entropy of the model's answers to the labels."""
+        """Mean cross-entropy of the model's answers to the labels, and the penalty that a model may ask for."""
         logits = find_logits(model(batch.inputs), ((batch.inputs,), {})).float()
         if logits.dim() != 2:
             raise ValueError(f"the network answers with {tuple(logits.shape)}, not with one class an image")
-        return F.cross_entropy(logits, batch.labels), logits
+        penalty = getattr(model, "penalty", None)  # of a network that asks for one, such as mdeq
+        loss = F.cross_entropy(logits, batch.labels)
+        return loss if penalty is None else loss + penalty, logits
 
 
 class PixelCrossEntropy(Objective):
