@@ -17,7 +17,7 @@ NETWORKS = {  # at widths that are trained on a CPU
     "ConvNeXt": "convnext-cifar-w0.5",
 }
 LAYER_NORM = ("ViT", "ConvNeXt")  # no statistics of a batch, so there is nothing that BN could change
-IMAGES, MDEQ_IMAGES = 2000, 512  # of each type: what an hour of one core answers; an equilibrium takes many passes
+IMAGES, MDEQ_IMAGES = 1000, 256  # of each type: what half an hour of one core answers; equilibria take many passes
 METHODS = ("Source", "BN", "Tent", "Tent offline")
 MEANS = {method: tuple(f"{method}, {type_}" for type_ in BENCHMARK) for method in METHODS}
 
@@ -37,7 +37,8 @@ def _cells(row: str, seed: int, images: int | None) -> list[Cell]:
 
 ARCHITECTURES = Suite(
     "architectures",
-    "CIFAR-100-C, severity 5, by network (SAN and MDEQ at a quarter of their width, ViT and ConvNeXt at half)",
+    "CIFAR-100-C, severity 5, by network (SAN and MDEQ at a quarter of their width, ViT and ConvNeXt at half; "
+    f"the first {IMAGES:,} images of each type, {MDEQ_IMAGES} for MDEQ)",
     cells,
     tuple(NETWORKS),
     tuple(column for own in MEANS.values() for column in own),

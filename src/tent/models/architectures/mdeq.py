@@ -64,7 +64,7 @@ class MDEQ(nn.Module):
         forward_solver: Solver = Solver(),  # noqa: B008 (frozen)
         backward_solver: Solver = Solver(),  # noqa: B008 (frozen)
         training_solvers: tuple[Solver, Solver | None] = TRAINING_SOLVERS,
-        jacobian_weight: float = 5.0,
+        jacobian_weight: float = 20.0,
     ) -> None:
         super().__init__()
         if bad := [own for own in channels if own < GROUPS or own % GROUPS]:
