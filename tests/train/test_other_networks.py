@@ -41,7 +41,8 @@ def test_it_is_trained_at_a_width_and_found_in_the_zoo(root, network):
     if network == "mdeq":
         images = np.load(root / "cifar10" / "test_images.npy")
         x = entry.preprocess(images)
-        assert card["largest_residual"] == pytest.approx(float(entry.model.eval().residual(x).max()), rel=0.05)
+        entry.model.eval()(x)  # what its search ends with; `residual` looks at the state that the search returns
+        assert card["largest_residual"] == pytest.approx(entry.model.last_residual, rel=0.01)
 
 
 def test_a_name_with_a_width_is_taken_apart_and_says_how_it_is_trained():
