@@ -59,7 +59,7 @@ def equilibrium(
     tensors that the run was given, whatever was put in the place of a model's own parameters. What it solves is linear
     in the gradient, so each image's is made as long as suits the solver, and its answer as short again.
     Without a backward solver the gradient is that of the one run alone, as if the equilibrium did not depend on the
-    parameters before it: good enough to train by, at about half of the cost (Fung et al., 2022).
+    parameters before it: good enough to train by, and without a second search (Fung et al., 2022).
     `tell` is called with the residual of every image that the forward search ended with.
     """
     found, seen = forward.solve(function, start)

@@ -15,7 +15,7 @@ from tent.models.architectures.mdeq_cell import GROUPS, Block, Cell, Maps
 
 HEAD_EXPANSION = 4
 TRAINING_SOLVERS = (Solver(tolerance=1e-2, steps=8), None)
-JACOBIAN_SHARE = 4  # of so many images one's Jacobian is estimated: it takes twice as long as all else
+JACOBIAN_SHARE = 4  # of so many images one's Jacobian is estimated, since the penalty takes second derivatives
 
 
 class HeadBottleneck(nn.Module):
