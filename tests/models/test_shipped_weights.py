@@ -29,6 +29,7 @@ SHIPPED = {
     "r26-mnist": 0.008,
     "san10-pair-w0.25-cifar100": 0.68,
     "san10-patch-w0.25-cifar100": 0.7,
+    "mdeq-w0.25-cifar100": 0.75,
     "vit-cifar-w0.5-cifar100": 0.74,
     "convnext-cifar-w0.5-cifar100": 0.64,
 }  # and the error that each was to stay below
@@ -43,6 +44,10 @@ def model_of(name: str) -> torch.nn.Module:
     model = find_network(card["model"])(classes=card["classes"])
     model.load_state_dict(load_file(WEIGHTS / f"{name}.safetensors"))
     return model.eval()
+
+
+def photographs(n: int) -> np.ndarray:
+    return read_pixels(sample(), np.arange(n))
 
 
 def preprocess_of(name: str) -> Preprocess:
@@ -68,7 +73,7 @@ def test_the_hash_of_the_weights_is_on_the_card(name):
 def test_the_weights_load_and_answer(name):
     model, card = model_of(name), card_of(name)
     assert all(p.dtype == torch.float32 and p.isfinite().all() for p in model.parameters())
-    assert model(torch.zeros(2, 3, 32, 32)).shape == (2, len(card["class_names"]))
+    assert model(preprocess_of(name)(photographs(2))).shape == (2, len(card["class_names"]))
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -91,11 +96,20 @@ def test_the_weights_make_the_error_on_their_card(name, real_data):
     folder_or_skip(real_data, card["recipe"]["data"])
     test = load_labelled(card["recipe"]["data"], "test", real_data)
     assert (len(test), test.sha256) == (card["test_images"], card["test_sha256"])
-    some = np.arange(0, len(test), len(test) // 2000)  # a set may be sorted by class
+    images = 500 if name.startswith("mdeq") else 2000  # whose equilibria take a while
+    some = np.arange(0, len(test), len(test) // images)  # a set may be sorted by class
     part = ArrayImages(test.name, read_pixels(test, some), test.labels[some], test.classes)
     error = clean_error(model_of(name), part, preprocess_of(name))
     deviation = math.sqrt(card["test_error"] * (1 - card["test_error"]) / len(part))
     assert abs(error - card["test_error"]) < 4 * deviation
+
+
+def test_the_equilibria_of_the_shipped_mdeq_were_found():
+    entry = zoo.load("mdeq-w0.25-cifar100")
+    tolerance = entry.model.eval().forward_solver.tolerance
+    assert card_of("mdeq-w0.25-cifar100")["largest_residual"] < tolerance
+    entry.model(entry.preprocess(photographs(16)))
+    assert entry.model.last_residual < tolerance
 
 
 def test_the_clean_error_on_the_shipped_images_is_that_of_the_card():

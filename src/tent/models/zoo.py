@@ -32,6 +32,7 @@ SHIPPED = (
     "r26-mnist",
     "san10-pair-w0.25-cifar100",
     "san10-patch-w0.25-cifar100",
+    "mdeq-w0.25-cifar100",
     "vit-cifar-w0.5-cifar100",
     "convnext-cifar-w0.5-cifar100",
 )
