@@ -38,7 +38,7 @@ FROZEN = {
     "cifar100-c-choice": "7f26b3fd37181857",
     "cifar100-c-by-type": "89cfa1acf55e6e52",
     "models": "ef5f648c39dbd203",
-    "architectures": "90f2921c30ba5b8e",
+    "architectures": "e0fcd0c10833af3d",
     "digits": "aebb94e1f1adf8b4",
     "ablation": "1896f455bb6f4b7a",
     "claims": "6f478dbfcbd2b3ab",
