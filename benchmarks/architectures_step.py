@@ -1,5 +1,6 @@
-"""A Tent step against inference on networks of other kinds: seconds and peak memory, interleaved, as ratios.
+"""A Tent step against inference on the shipped networks of Table 4: seconds and peak memory, interleaved, as ratios.
 
+They are given photographs, since how long a search for an equilibrium takes depends on weights and images.
 And the peak memory of SAN's sums over footprints against that of copying the features for every place of one.
 """
 
@@ -9,6 +10,7 @@ import statistics
 import time
 from collections.abc import Callable
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -16,11 +18,15 @@ from torch.profiler import ProfilerActivity, profile
 
 import tent
 from tent.bench.execute.peak_memory import measure_peak_memory, peak_bytes
+from tent.bench.suites.other_networks import NETWORKS
+from tent.data.sample import sample
 from tent.doctor.memory import readable
-from tent.models import SCALED, find_network, name_width
+from tent.models import zoo
 from tent.models.architectures.footprints import aggregate
+from tent.train.domains import read_pixels
 
-SIDE, WARM_UP = 32, 1
+WARM_UP = 1
+MODELS = [f"{network}-cifar100" for network in NETWORKS.values()]
 TITLES = ("parameters", "inference", "step / inference", "inference's peak", "step's / inference's")
 HEAD = f"| | {' | '.join(TITLES)} |\n|{'---|' * (len(TITLES) + 1)}"
 FEATURES, FOOTPRINT, SHARED = (32, 64, 16, 16), 7, 8  # of SAN's second stage, batch first
@@ -28,8 +34,8 @@ FEATURES, FOOTPRINT, SHARED = (32, 64, 16, 16), 7, 8  # of SAN's second stage, b
 
 def measure_step(name: str, batch: int, repeats: int) -> str:
     """Return a network's line of the table."""
-    torch.manual_seed(0)
-    model, x = find_network(name)(classes=100).eval(), torch.randn(batch, 3, SIDE, SIDE)
+    entry = zoo.load(name)
+    model, x = entry.model.eval(), entry.preprocess(read_pixels(sample(), np.arange(batch)))
     subjects = {"inference": tent.adapt(model, tent.Source()), "step": tent.adapt(model)}
     seconds: dict[str, list[float]] = {subject: [] for subject in subjects}
     for i in range(WARM_UP + repeats):
@@ -67,15 +73,14 @@ def sum_memory(add_up: Callable[[Tensor, Tensor], Tensor]) -> int:
 def main() -> None:
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler remarks on the want of a GPU
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", default=[*SCALED], choices=[*SCALED])
-    parser.add_argument("--width", type=float, default=0.25)
+    parser.add_argument("--only", nargs="*", default=MODELS, choices=MODELS)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     print(f"batches of {options.batch}, {torch.get_num_threads()} threads; medians of {options.repeats}\n")
     print(HEAD)
     for name in options.only:
-        print(measure_step(name_width(name, options.width), options.batch, options.repeats), flush=True)
+        print(measure_step(name, options.batch, options.repeats), flush=True)
     ours, copies = sum_memory(aggregate), sum_memory(copy_footprints)
     print(f"\nsums over footprints of {FOOTPRINT}x{FOOTPRINT} with their gradients: peak {readable(ours)}, ", end="")
     print(f"{readable(copies)} with copies ({copies / ours:.1f} times as much)")
