@@ -91,6 +91,14 @@ def test_the_larger_ones_have_the_weights_of_their_packages(number: str, side: i
         assert torch.allclose(tent.adapt(entry.model, tent.Source())(x), theirs(x), atol=1e-3)
 
 
+def test_sparing_copies_leaves_the_packages_bits(lite: Entry, photos: Path) -> None:
+    x = next(iter(Stream(load(f"folder:{photos}"), 2, preprocess=lite.preprocess))).inputs
+    paddings = [layer for layer in lite.model.modules() if isinstance(layer, nn.ZeroPad2d)]
+    assert len(paddings) == 5  # those of stride two, which pad one side more than the other
+    with torch.no_grad():
+        assert torch.equal(lite.model(x), published()(x))
+
+
 @pytest.mark.parametrize("name", ["3", "b0", "00"])
 def test_a_number_without_weights_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=f"efficientnet-lite has no model '{name}'; choose from 0, 1, 2"):

@@ -33,7 +33,7 @@ def test_a_shipped_model_is_ready(name: str) -> None:
     assert entry.classes == (100 if name.endswith("cifar100") else 10) == len(entry.class_names or ())
     assert entry.preprocess.mean
     assert entry.weights.startswith("shipped, sha256 ")
-    photographs = read_pixels(sample(), np.arange(2))  # an MDEQ has no equilibrium for a plain image
+    photographs = read_pixels(sample(), np.arange(2))  # an MDEQ warns of a plain image
     assert entry.model(entry.preprocess(photographs)).shape == (2, entry.classes)
 
 
