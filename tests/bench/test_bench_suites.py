@@ -347,6 +347,18 @@ def test_a_threshold_for_photographs_is_chosen_on_a_thousand_of_each_held_out_ty
     assert {cell.case for cell in candidates} == {cell.case for cell in shown}
 
 
+@pytest.mark.parametrize("name", ["imagenet-c", "imagenet-val5k-c"])
+def test_rates_are_compared_on_types_that_no_other_table_has(name: str) -> None:
+    suite, table = by_name(f"{name}-rates"), by_name(name)
+    assert suite.columns == HELD_OUT
+    assert not set(suite.columns) & set(table.columns)
+    rates = {row: {case.lr for case in cases(suite, row)} for row in suite.rows}
+    assert rates["BN"] == {None}
+    assert rates["Tent at 0.00025"] == {case.lr for case in cases(table, "Tent")} == {2.5e-4}
+    assert rates["Tent at 0.04"] == {0.04}
+    assert {(cell.case.images, cell.case.batch_size) for cell in suite.cells((0,), None)} == {(1000, 64)}
+
+
 def test_the_papers_means_over_levels_stand_beside_them_and_nothing_else() -> None:
     assert published_value("imagenet-c-by-type", "Tent offline", "mean") == 42.3
     for name in ("imagenet-c", "imagenet-val5k-c", "imagenet-val5k-c-by-type", "pacs", "natural"):

