@@ -19,6 +19,7 @@ SHOWN = {  # whether with compute
     "cifar10-c": True,
     "cifar10-c-choice": False,
     "architectures": False,
+    "imagenet-val5k-c": False,
     "pacs": False,
     "digits": True,
     "ablation": False,

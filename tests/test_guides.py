@@ -24,7 +24,7 @@ DRAWINGS = ("art painting", "cartoon", "sketch")
 @pytest.fixture(scope="module")
 def grids() -> dict[str, Grid]:
     results = stored()
-    return {name: read_grid(SUITES[name], results) for name in ("cifar10-c", "digits", "ablation", "pacs")}
+    return {name: read_grid(SUITES[name], results) for name in ("cifar10-c", "digits", "ablation", "pacs", "imagenet-val5k-c")}
 
 
 @cache
@@ -65,6 +65,10 @@ def on_record(grids: dict[str, Grid]) -> list[str]:
         line("of these contrast", *(mean(c, row, ["contrast"]) for row in METHODS)),
         line("of these JPEG compression", *(mean(c, row, ["jpeg_compression"]) for row in METHODS)),
         line("of these brightness", *(mean(c, row, ["brightness"]) for row in METHODS)),
+        line(
+            "the same of ImageNet's photographs, their mean",
+            *(mean(grids["imagenet-val5k-c"], row, BENCHMARK) for row in METHODS),
+        ),
         line(
             "photographs to paintings, cartoons and sketches, their mean",
             *(mean(grids["pacs"], row, DRAWINGS) for row in METHODS),
