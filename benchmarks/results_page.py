@@ -20,6 +20,7 @@ SHOWN = {  # whether with compute
     "cifar10-c-choice": False,
     "architectures": False,
     "imagenet-val5k-c": False,
+    "imagenet-val5k-c-rates": False,
     "pacs": False,
     "digits": True,
     "ablation": False,
