@@ -91,8 +91,13 @@ class Benchmark:
                 {MEAN: HELD_OUT},
             ),
             Suite(
-                *(f"{self.name}-rates", f"{self.title}, the held-out types: Tent's rate", self.rate_cells),
-                *(("BN", *map(_at, RATES)), HELD_OUT, self.model, {MEAN: HELD_OUT}),
+                f"{self.name}-rates",
+                f"{self.title}, the held-out types: Tent's rate",
+                self.rate_cells,
+                ("BN", *map(_at, RATES)),
+                HELD_OUT,
+                self.model,
+                {MEAN: HELD_OUT},
             ),
         )
 
