@@ -67,7 +67,7 @@ def on_record(grids: dict[str, Grid]) -> list[str]:
         line("of these JPEG compression", *(mean(c, row, ["jpeg_compression"]) for row in METHODS)),
         line("of these brightness", *(mean(c, row, ["brightness"]) for row in METHODS)),
         line(
-            "the same of ImageNet's photographs, their mean",
+            "the 15 corruptions on photographs of ImageNet, their mean",
             *(mean(grids["imagenet-val5k-c"], row, BENCHMARK) for row in METHODS),
         ),
         line(

