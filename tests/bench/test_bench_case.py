@@ -51,6 +51,7 @@ FROZEN = {
     "imagenet-val5k-c-by-type": "91bf767d6ca9a717",
     "imagenet-val5k-c-choice": "65944d3ee22fc596",
     "imagenet-val5k-c-rates": "2f08a3d88bfced5b",
+    "imagenet-val5k-c-tuned": "4e7460a63cb7d94b",
     "visda-c": "e72a3ea2ec912c19",
     "pacs": "bef08f0d07b7c537",
     "natural": "464d44c32559d429",

