@@ -21,6 +21,8 @@ SHOWN = {  # whether with compute
     "architectures": False,
     "imagenet-val5k-c": False,
     "imagenet-val5k-c-rates": False,
+    "imagenet-val5k-c-tuned": False,
+    "imagenet-val5k-c-by-type": False,
     "pacs": False,
     "digits": True,
     "ablation": False,
