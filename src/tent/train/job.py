@@ -137,7 +137,7 @@ def make_card(training: Training, domains: Domains, head: dict[str, Any]) -> dic
     """Measure the trained model and say all there is to say of it."""
     recipe, preprocess, test = training.recipe, training.preprocess, domains.test
     loss, mistakes, n = training.sums.tolist()
-    seconds = round(training.seconds, 1)
+    seconds = round(training.seconds, 3)
     return {
         "model": recipe.model,
         "classes": test.classes,
