@@ -25,6 +25,7 @@ WEIGHTS = Path(tent.models.__file__).parent / "weights"
 SHIPPED = {
     "r26-cifar10": 0.085,
     "r26-cifar100": 0.34,
+    "r26w2-cifar10": 0.07,
     "r26-svhn": 0.06,
     "r26-mnist": 0.008,
     "san10-pair-w0.25-cifar100": 0.68,

@@ -28,6 +28,7 @@ WEIGHTS = Path(__file__).parent / "weights"
 SHIPPED = (
     "r26-cifar10",
     "r26-cifar100",
+    "r26w2-cifar10",
     "r26-svhn",
     "r26-mnist",
     "san10-pair-w0.25-cifar100",
