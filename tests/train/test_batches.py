@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tent.train.batches import Passes, random_crop, random_flip
+from tent.train.batches import Passes, random_colors, random_crop, random_flip, random_scale
 
 IMAGES = torch.arange(1, 6 * 5 * 4 * 2 + 1, dtype=torch.uint8).view(6, 5, 4, 2)
 
@@ -33,8 +33,33 @@ def test_a_flip_mirrors_about_half_of_the_images_from_left_to_right():
     assert 110 < mirrored < 190  # 150 of 300 expected, over four deviations away
 
 
+def test_a_scale_enlarges_about_the_centre_and_repeats_edges_where_it_shrinks():
+    image = torch.zeros(1, 9, 9, 1, dtype=torch.uint8)
+    image[0, 3:6, 3:6], image[0, :, 0] = 200, 90
+    assert torch.equal(random_scale(image, 1.0, 1.0, random(0)), image)
+    larger, smaller = (random_scale(image, factor, factor, random(0))[0, :, :, 0] for factor in (2.0, 0.5))
+    assert (larger == 200).sum() == 25  # of 9: two pixels for one, less the softened rim
+    assert torch.equal(larger, larger.flip(0))
+    assert (smaller == 200).sum() == 1
+    assert (smaller[:, :3] == 90).all()  # the left edge, where the image has no pixels
+    sums = {int(one.sum()) for one in random_scale(image.expand(64, -1, -1, -1), 0.5, 2.0, random(0))}
+    assert len(sums) > 50  # each image has a factor of its own
+
+
+def test_colors_make_negatives_of_about_half_of_the_images_and_differ_between_them():
+    dark = torch.full((400, 4, 4, 3), 40, dtype=torch.uint8)
+    means = random_colors(dark, random(0)).double().mean((1, 2, 3))
+    assert 150 < (means > 128).sum() < 250  # 200 expected, five deviations away
+    assert means.unique().numel() > 50
+    grey = random_colors(torch.full((8, 4, 4, 1), 40, dtype=torch.uint8), random(0))
+    assert grey.shape == (8, 4, 4, 1)
+    assert grey.dtype == torch.uint8
+
+
 def test_the_same_draws_give_the_same_images_and_the_batch_is_left_alone():
     before = IMAGES.clone()
+    assert torch.equal(random_scale(IMAGES, 0.5, 2, random(1)), random_scale(IMAGES, 0.5, 2, random(1)))
+    assert torch.equal(random_colors(IMAGES, random(1)), random_colors(IMAGES, random(1)))
     assert torch.equal(random_crop(IMAGES, 2, random(1)), random_crop(IMAGES, 2, random(1)))
     assert torch.equal(random_flip(IMAGES, random(1)), random_flip(IMAGES, random(1)))
     assert torch.equal(IMAGES, before)

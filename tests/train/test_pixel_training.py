@@ -202,7 +202,8 @@ def test_gta5_is_trained_on(root: Path, tmp_path: Path) -> None:
         ("--model hrnet-w18 --scales x --source carla-7", "--scales 'x': give two numbers with a comma"),
         ("--model hrnet-w18 --scales 0.5 --source carla-7", "give the least and the greatest, such as 0.5,1.25"),
         ("--model hrnet-w18 --scales 1,inf --source carla-7", "give the least and the greatest, such as 0.5,1.25"),
-        ("--model r26 --scales 1,2 --source carla-7", "are for segmentation, which r26 is not for"),
+        ("--model hrnet-w18 --colors --source carla-7", "colors are for classification, which hrnet-w18 is not for"),
+        ("--model r26 --scales 2,1 --source cifar10", "give the least and the greatest, such as 0.5,1.25"),
         ("--model r26 --source carla-7", "carla-7 train (4 of the published 983 images) has label maps"),
     ],
 )

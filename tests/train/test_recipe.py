@@ -52,6 +52,7 @@ def test_a_bad_value_is_refused_by_name(wrong):
         ({"optimizer": "adamw", "weight_decay": 0.05}, "source", ""),
         ({"epochs": 0.5}, "source", ""),
         ({"size": 32, "mean": 0.5, "std": 0.5}, "rg", "mnist"),
+        ({"scales": (0.6, 1.2), "colors": True}, "source", ""),
         ({}, "ttt", ""),
     ],
 )

@@ -73,10 +73,16 @@ def command(
     scales: Annotated[
         str | None,
         typer.Option(
-            help="For segmentation: the least and the greatest scale of an image before the crop.",
-            show_default="0.5,1.25",
+            help="The least and the greatest scale of an image before the crop.",
+            show_default="none; 0.5,1.25 for segmentation",
         ),
     ] = None,
+    colors: Annotated[
+        bool,
+        typer.Option(
+            "--colors", help="Jitter colours and take half of the images as negatives, for digits; not for CIFAR-C."
+        ),
+    ] = Recipe.colors,
     task: Annotated[
         str, typer.Option(help=f"{' or '.join(TASKS)}; what the network is for.", show_default="the network's")
     ] = "",
@@ -166,6 +172,7 @@ def command(
         precision=precision or best_precision(place),
         size=parse_size("--size", size or (CROP if pixels else None)) or (own_side(model) if tuned else None),
         scales=parse_scales(scales or (SCALES if pixels else None)),
+        colors=colors,
         target=target,
         mean=mean,
         std=std,

@@ -5,6 +5,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from tent.augment.color import random_jitter
+from tent.augment.warp import warp
+
 ORDER, DRAWS, TARGET_ORDER, TARGET_DRAWS, HEADS = 1, 2, 3, 4, 5  # what a stream is for, after the seed of the run
 
 
@@ -46,3 +49,24 @@ def random_flip(images: Tensor, random: torch.Generator) -> Tensor:
     """Return each image mirrored from left to right with probability one half."""  # (n, h, w, c)
     mirror = torch.rand(len(images), generator=random) < 0.5
     return torch.where(mirror[:, None, None, None], images.flip(2), images)
+
+
+def random_scale(images: Tensor, least: float, greatest: float, random: torch.Generator) -> Tensor:
+    """Return each image larger or smaller about its centre, its edges repeated, at its own size."""  # (n, h, w, c)
+    factors = least * (greatest / least) ** torch.rand(len(images), generator=random)
+    return _to_bytes(warp(_to_shares(images), torch.eye(2, 3) / factors[:, None, None]))
+
+
+def random_colors(images: Tensor, random: torch.Generator) -> Tensor:
+    """Return each image with jittered colours, and as a negative with probability one half."""  # (n, h, w, c)
+    jittered = random_jitter(_to_shares(images), random, len(images))
+    negative = torch.rand(len(images), 1, 1, 1, generator=random) < 0.5
+    return _to_bytes(torch.where(negative, 1 - jittered, jittered))
+
+
+def _to_shares(images: Tensor) -> Tensor:
+    return images.permute(0, 3, 1, 2) / 255  # (n, c, h, w) in [0, 1]
+
+
+def _to_bytes(images: Tensor) -> Tensor:
+    return (images * 255).round().to(torch.uint8).permute(0, 2, 3, 1).contiguous()

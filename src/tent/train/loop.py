@@ -18,8 +18,10 @@ from tent.train.batches import (
     TARGET_ORDER,
     Passes,
     generator,
+    random_colors,
     random_crop,
     random_flip,
+    random_scale,
 )
 from tent.train.domains import read_pixels
 from tent.train.objectives import Batch, Objective
@@ -113,12 +115,16 @@ class Training:
         return self.inputs(self.target, indices, generator(self.recipe.seed, TARGET_DRAWS, self.step))
 
     def inputs(self, data: Images, indices: NDArray[np.int64], random: torch.Generator) -> Tensor:
-        """Return images as the network sees them in training: cropped, flipped and normalised."""
+        """Return images as the network sees them in training: scaled, cropped, flipped, coloured and normalised."""
         images = torch.from_numpy(read_pixels(data, indices))
+        if self.recipe.scales:
+            images = random_scale(images, *self.recipe.scales, random)
         if self.recipe.crop:
             images = random_crop(images, self.recipe.crop, random)
         if self.recipe.flip:
             images = random_flip(images, random)
+        if self.recipe.colors:
+            images = random_colors(images, random)
         return self.preprocess(images.numpy()).to(self.device, memory_format=torch.channels_last)
 
     @property

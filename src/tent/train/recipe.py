@@ -17,7 +17,7 @@ Schedule = Callable[[int, int, float, float], float]
 CPUINFO = Path("/proc/cpuinfo")
 BFLOAT16_FLAGS = {"amx_bf16", "avx512_bf16", "bf16"}
 OPTIMIZERS = ("sgd", "adamw")
-LEFT_OUT = {"target": "", "optimizer": "sgd"}  # values that a card does not name: most cards are older than these
+LEFT_OUT = {"target": "", "optimizer": "sgd", "colors": False}  # values that a card does not name: most are older
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ class Recipe:
     start: str = ""  # sha-256 of the weights that the run starts from, after the name of a library's; random without
     # side that every image is resized to before anything else; of segmentation, height and width of a random crop
     size: int | tuple[int, int] | None = None  # None: as stored
-    scales: tuple[float, float] | None = None  # between which segmentation resizes an image before it is cropped
+    scales: tuple[float, float] | None = None  # between which an image is resized before it is cropped
+    colors: bool = False  # jittered, and half of the images as negatives; it resembles corruptions, so not for CIFAR
     target: str = ""  # the unlabelled images that are learnt from too, as in `Target`; none without
     mean: float | None = None  # that is taken from every channel; None: the training set's own, channel by channel
     std: float | None = None  # that every channel is divided by; None: as for the mean
@@ -60,6 +61,7 @@ class Recipe:
             if not 0 <= getattr(self, name) < end:
                 raise ValueError(f"{name} must be at least 0 and below {end}, not {getattr(self, name)}")
         self._check_size()
+        self._check_views()
         self._check_normalisation()
         if min(self.rise, self.hold) < 0 or not self.rise + self.hold < 1:
             raise ValueError(f"rise {self.rise} and hold {self.hold} must be 0 or more, and below 1 together")
@@ -74,16 +76,19 @@ class Recipe:
         crops = self.task == "segmentation"
         if crops and not (isinstance(self.size, tuple) and min(self.size) > 0):
             raise ValueError(f"size {self.size}: segmentation learns from crops; give HEIGHTxWIDTH, such as 192x288")
-        if crops and not (
-            self.scales and len(self.scales) == 2 and 0 < self.scales[0] <= self.scales[1] < float("inf")
-        ):
-            raise ValueError(f"scales {self.scales}: give the least and the greatest, such as 0.5,1.25")
-        if self.scales and not crops:
-            raise ValueError(f"scales {self.scales} are for segmentation, which {self.model} is not for")
         if not crops and self.size is not None and (isinstance(self.size, tuple) or not 0 < self.size < 2**10):
             raise ValueError(
                 f"size must be above 0 and below {2**10}, not {self.size}; leave it out to keep images' own"
             )
+
+    def _check_views(self) -> None:
+        crops = self.task == "segmentation"
+        if self.colors and crops:
+            raise ValueError(f"colors are for classification, which {self.model} is not for")
+        if self.scales is None and not crops:
+            return
+        if not (self.scales and len(self.scales) == 2 and 0 < self.scales[0] <= self.scales[1] < float("inf")):
+            raise ValueError(f"scales {self.scales}: give the least and the greatest, such as 0.5,1.25")
 
     def _check_normalisation(self) -> None:
         if self.mean is None and self.std is None:
@@ -106,7 +111,7 @@ class Recipe:
         return self.size if isinstance(self.size, int) else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the recipe as a card carries it: every choice, and a size, a target and an optimizer if unusual."""
+        """Return the recipe as a card carries it: every choice, and what is unusual of the rest."""
         found = {name: value for name, value in asdict(self).items() if value is not None}
         return {
             name: list(value) if isinstance(value, tuple) else value
@@ -116,9 +121,11 @@ class Recipe:
 
     def command(self, method: str = "source") -> str:
         """Return the command line that runs this recipe."""
-        special = ("--flip" if self.flip else "--no-flip") + self._start_option()
+        special = ("--flip" if self.flip else "--no-flip") + " --colors" * self.colors + self._start_option()
         options = {
-            name.replace("_", "-"): value for name, value in self.to_dict().items() if name not in ("flip", "start")
+            name.replace("_", "-"): value
+            for name, value in self.to_dict().items()
+            if name not in ("flip", "colors", "start")
         }
         for name, between in (("size", "x"), ("scales", ",")):
             if isinstance(given := options.get(name), list):
