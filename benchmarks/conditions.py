@@ -1,4 +1,4 @@
-"""When adaptation helps and when it hurts: the shipped model on the shipped images under conditions that users meet.
+"""When adaptation helps and when it hurts: shipped models on the shipped images under conditions that users meet.
 
 Run: python benchmarks/conditions.py [--only NAME ...]; it downloads nothing, and adds what conditions.json
 beside it lacks.
@@ -13,6 +13,7 @@ import numpy as np
 from torch import Tensor
 
 import tent
+from tent.apps import demo
 from tent.data import Stream
 from tent.data.corruptions import HELD_OUT, corrupt
 from tent.data.order import Order, Shuffled, SortedByClass
@@ -33,23 +34,27 @@ METHODS: dict[str, dict[str, Any]] = {
     **{f"Tent, lr {rate:g}": {"lr": rate} for rate in RATES},
     "Tent, Prior(16)": {"stats": tent.norm.Prior(16)},
 }
+MODEL = "r26-cifar10"
 SHUFFLED, SORTED = Shuffled(0), SortedByClass(0)
-CHOICE = "held-out types"  # which no other condition has, to choose by
+CHOICES = {
+    "held-out types": MODEL,
+    "held-out types, the demo's model": demo.MODEL,
+}  # of no other condition, to choose by
 CONDITIONS: dict[str, tuple[int, Order, int, tuple[str, ...]]] = {  # batch, order, images of each type, methods
     "batches of 128": (128, SHUFFLED, 2000, ("source", "BN", "Tent", "Tent, lr 0.01")),
     "sorted by class": (128, SORTED, 2000, ("Tent", "BN")),
     "batches of 16": (16, SHUFFLED, 2000, ("Tent, Prior(16)", "Tent")),
     "single images": (1, SHUFFLED, 500, ("Tent, Prior(16)", "source", "Tent")),
-    CHOICE: (128, SHUFFLED, 2000, tuple(f"Tent, lr {rate:g}" for rate in RATES)),
+    **{choice: (128, SHUFFLED, 2000, tuple(f"Tent, lr {rate:g}" for rate in RATES)) for choice in CHOICES},
 }
 
 
 def measure(condition: str, method: str) -> dict[str, dict[str, float]]:
     """Return error, entropy and the share of the class that is answered most, from the source model for each type."""
-    entry, clean = zoo.load("r26-cifar10"), sample()
+    entry, clean = zoo.load(CHOICES.get(condition, MODEL)), sample()
     size, order, images, _ = CONDITIONS[condition]
     pixels, found = np.asarray(clean.fetch(np.arange(len(clean)))), {}
-    for kind in HELD_OUT if condition == CHOICE else TYPES:
+    for kind in HELD_OUT if condition in CHOICES else TYPES:
         damaged = pixels if kind == "clean" else corrupt(pixels, kind, 5, seed=0)
         stream = Stream(ArrayImages(kind, damaged, clean.labels, 10), size, order, entry.preprocess).first(images)
         answers = np.zeros(10)

@@ -160,11 +160,11 @@ def test_a_source_model_of_the_tables_is_found_where_it_was_trained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TENT_DATA", str(tmp_path))
-    assert zoo.is_waiting("r26w2-cifar100")
+    assert zoo.is_waiting("r26w2-svhn")
     assert not any(zoo.is_waiting(name) for name in (*zoo.SHIPPED, "densenet-cifar10", "timm:resnet50", "r26-mine"))
-    command = f"tent train --model r26w2 --source cifar100 --out {tmp_path / 'models' / 'r26w2-cifar100'}"
-    with pytest.raises(FileNotFoundError, match=f"r26w2-cifar100 is not trained yet; train it with: {command}"):
-        zoo.load("r26w2-cifar100")
+    command = f"tent train --model r26w2 --source svhn --out {tmp_path / 'models' / 'r26w2-svhn'}"
+    with pytest.raises(FileNotFoundError, match=f"r26w2-svhn is not trained yet; train it with: {command}"):
+        zoo.load("r26w2-svhn")
     folder = tmp_path / "models" / "r26-gn-usps"
     folder.mkdir(parents=True)
     save_file(NETWORKS["r26-gn"](classes=3).state_dict(), folder / "model.safetensors")

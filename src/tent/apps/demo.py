@@ -21,7 +21,7 @@ from tent.methods import BN, Source, Tent
 from tent.models import zoo
 from tent.tasks import Classification
 
-MODEL = "r26-cifar10"
+MODEL, NETWORK = "r26w2-cifar10", "R-26 of width 2"
 METHODS = {"source": Source(), "BN": BN(), "Tent": Tent()}
 FIVE = (
     "gaussian_noise",
@@ -82,7 +82,7 @@ def demo(
         streams.append(_batch(images, kind, seed))
         found.images[kind] = np.asarray(images.fetch(streams[-1].indices[:BATCH]))
     found.protocol = (
-        f"R-26, {clean.name} ({len(clean):,} images), severity {SEVERITY}, batches of {BATCH} "
+        f"{NETWORK}, {clean.name} ({len(clean):,} images), severity {SEVERITY}, batches of {BATCH} "
         f"{streams[0].order_words}, online, reset between types, answers before the update; Tent is {CALL}: Adam {LR:g}"
         + ("" if precision == "float32" else f", {precision}")
     )

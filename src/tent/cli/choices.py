@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from tent.norm import Stats
 
 MODEL = (
-    "A shipped model (r26-cifar10, r26-cifar100, r26-svhn, r26-mnist), densenet-cifar10, densenet-cifar100, "
-    "trained:NAME or trained:FOLDER of `tent train`, timm:NAME, torchvision:NAME, hf:NAME, robustbench:NAME, "
-    "efficientnet-lite:0, 1 or 2, hrnet-w18, hrnet-w18-small-v1 or -v2 with --weights, or FILE.py:factory."
+    "A shipped model (r26-cifar10, r26-cifar100, r26w2-cifar10, r26-svhn, r26-mnist), densenet-cifar10, "
+    "densenet-cifar100, trained:NAME or trained:FOLDER of `tent train`, timm:NAME, torchvision:NAME, hf:NAME, "
+    "robustbench:NAME, efficientnet-lite:0, 1 or 2, hrnet-w18, hrnet-w18-small-v1 or -v2 with --weights, or "
+    "FILE.py:factory."
 )
 METHOD = (
     "source, bn, tent, cotta and others (see the documentation), or FILE.py:Class; options follow a colon: pl:0.9, "
