@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -72,6 +73,15 @@ def test_a_second_training_may_start_from_the_weights_of_a_first(root, out, tmp_
     torch.testing.assert_close(after["conv.weight"], before["conv.weight"])
     with pytest.raises(ValueError, match=r"holds another training \(start"):
         train(slow, tmp_path / "second", root=root)
+
+
+def test_weights_go_on_with_the_mean_and_deviation_that_they_learnt_with(root, out, tmp_path):
+    train(replace(RECIPE, mean=0.5, std=0.25), out, root=root)
+    start = out / "model.safetensors"
+    same = train(RECIPE, tmp_path / "same", root=root, start=start)
+    assert (same["mean"], same["std"]) == ((0.5,) * 3, (0.25,) * 3)
+    other = train(replace(RECIPE, mean=0.4, std=0.3), tmp_path / "other", root=root, start=start)
+    assert (other["mean"], other["std"]) == ((0.4,) * 3, (0.3,) * 3)
 
 
 def test_weights_of_another_network_are_refused(root, out, tmp_path):

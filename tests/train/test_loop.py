@@ -106,6 +106,15 @@ def test_an_epoch_sees_every_image_once_and_in_another_order_than_the_next(root)
     assert epochs[0] != epochs[1]
 
 
+@pytest.mark.parametrize("choice", [{"scales": (0.5, 1.5)}, {"colors": True}])
+def test_scales_and_colors_change_every_image_and_a_step_draws_the_same_again(root, choice):
+    plain, changed = training(root, crop=0, flip=False), training(root, crop=0, flip=False, **choice)
+    seen, other = plain.batch(), changed.batch()
+    assert torch.equal(seen.labels, other.labels)
+    assert (seen.inputs != other.inputs).flatten(1).any(1).all()
+    assert torch.equal(other.inputs, changed.batch().inputs)
+
+
 def test_decay_is_on_kernels_and_matrices_alone(root):
     decayed, plain = training(root).optimizer.param_groups
     assert (decayed["weight_decay"], plain["weight_decay"]) == (5e-4, 0)

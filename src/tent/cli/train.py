@@ -127,13 +127,14 @@ def command(
         float | None,
         typer.Option(
             help="Mean that images are normalised by, the same for every channel, such as 0.5.",
-            show_default="the training set's own",
+            show_default="that of --start; else the training set's own",
         ),
     ] = None,
     std: Annotated[
         float | None,
         typer.Option(
-            help="Deviation that images are normalised by, such as 0.5.", show_default="the training set's own"
+            help="Deviation that images are normalised by, such as 0.5.",
+            show_default="that of --start; else the training set's own",
         ),
     ] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda.", show_default="cuda where there is one")] = None,

@@ -63,7 +63,7 @@ def train(
         check_same_run(head, finished or left or head, out)
         if finished is None:
             seen = domains.resize(recipe.side)
-            preprocess = choose_preprocess(recipe, seen.source)
+            preprocess = choose_preprocess(recipe, seen.source, begin)
             model, place = build_network(recipe, seen.source, begin), device or torch.device("cpu")
             kind = PixelTraining if pixels else Training
             training = kind(model, seen.source, preprocess, recipe, objective, place, seen.target)
@@ -75,8 +75,8 @@ def train(
     return finished
 
 
-def choose_preprocess(recipe: Recipe, data: Images) -> Preprocess:
-    """Return the mean and deviation that a network sees images by: the recipe's, a library's own, or the set's."""
+def choose_preprocess(recipe: Recipe, data: Images, start: Start | None = None) -> Preprocess:
+    """Return the mean and deviation of a network's inputs: the recipe's, those it started with, or the set's."""
     if recipe.task == "segmentation":
         return IMAGENET
     size = recipe.side and (recipe.side, recipe.side)
@@ -86,6 +86,9 @@ def choose_preprocess(recipe: Recipe, data: Images) -> Preprocess:
             return Preprocess(size, None, own.mean, own.std)
     if recipe.mean is not None and recipe.std is not None:
         return Preprocess(size, None, (recipe.mean,) * 3, (recipe.std,) * 3)
+    earlier = (start and start.card) or {}
+    if earlier.get("mean") and earlier.get("std"):
+        return Preprocess(size, None, tuple(earlier["mean"]), tuple(earlier["std"]))
     return normalisation(data, recipe.side)
 
 

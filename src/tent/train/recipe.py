@@ -45,8 +45,8 @@ class Recipe:
     scales: tuple[float, float] | None = None  # between which an image is resized before it is cropped
     colors: bool = False  # jittered, and half of the images as negatives; it resembles corruptions, so not for CIFAR
     target: str = ""  # the unlabelled images that are learnt from too, as in `Target`; none without
-    mean: float | None = None  # that is taken from every channel; None: the training set's own, channel by channel
-    std: float | None = None  # that every channel is divided by; None: as for the mean
+    mean: float | None = None  # of every channel; None: what it was trained with before, else the training set's own
+    std: float | None = None  # deviation of every channel; None: as for the mean
 
     def __post_init__(self) -> None:
         if isinstance(self.epochs, float) and self.epochs.is_integer():
