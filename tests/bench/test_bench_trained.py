@@ -1,5 +1,6 @@
 """Rows of models that are trained for them: shown with what they took, and waited for where they are not there."""
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from tent.bench.case import Case, Data
 from tent.bench.execute.run_case import run_case
 from tent.bench.read.compute import passes
 from tent.bench.read.query import read_grid
-from tent.bench.read.training import budget
+from tent.bench.read.training import budget, short_budget
 from tent.bench.render.table import Table, build_table
 from tent.bench.result import Result
 from tent.bench.schedule.board import Board
@@ -191,6 +192,14 @@ def test_the_budget_in_words() -> None:
     assert budget(warm).startswith(
         "TTT, svhn train (73,257 images with labels) and no target; 1 epoch from r26-cifar10, sha256 0123; "
     )
+
+
+def test_a_start_that_another_model_has_since_replaced_is_an_earlier_one() -> None:
+    shipped = hashlib.sha256((zoo.WEIGHTS / "r26-svhn.safetensors").read_bytes()).hexdigest()[:12]
+    for sha256, name in ((shipped, "r26-svhn"), ("0123456789ab", "an earlier r26-svhn")):
+        words = short_budget({**TRAINING, "start": f"r26-svhn, sha256 {sha256}"})
+        assert f"epochs from {name}, on" in words
+    assert "from model.safetensors, on" in short_budget({**TRAINING, "start": "model.safetensors, sha256 0123456789ab"})
 
 
 def test_cells_of_other_budgets_have_notes_of_their_own_and_a_mean_has_all(tmp_path: Path) -> None:

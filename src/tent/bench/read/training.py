@@ -1,7 +1,11 @@
 """What the training of a model took, as its card has it, in words."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
+
+from tent.models import zoo
+from tent.train.start import Start
 
 NAMES = {"rg": "RG", "uda-ss": "UDA-SS", "ttt": "TTT"}  # as their papers write them
 
@@ -32,7 +36,16 @@ def short_budget(training: Mapping[str, Any]) -> str:
 
 
 def _start(training: Mapping[str, Any]) -> str:
-    return str(training.get("start") or "random weights").partition(",")[0]
+    start = str(training.get("start") or "random weights")
+    name = start.partition(",")[0]
+    return f"an earlier {name}" if name in zoo.SHIPPED and start != _shipped_start(name) else name
+
+
+@cache
+def _shipped_start(name: str) -> str:
+    """Return what a card calls the weights that ship under a name now."""
+    start = Start.find(name)
+    return start.words if start else ""
 
 
 def _data(training: Mapping[str, Any]) -> str:
