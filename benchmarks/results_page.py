@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results.md"
 PARTS = 3  # paragraphs of a table: its title, its rows, and how they were measured
 SHOWN = {  # whether with compute
+    "models": False,
     "cifar10-c": True,
     "cifar10-c-choice": False,
     "architectures": False,

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 import tent
-from tent.cli.choices import parse_method, parse_size, parse_stats, parse_three, track
+from tent.cli.choices import METHOD, parse_method, parse_size, parse_stats, parse_three, track
+from tent.methods import METHODS
 
 OWN = """
 import tent
@@ -20,6 +21,10 @@ class Mine(tent.Method):
 def file(tmp_path: Path) -> str:
     (tmp_path / "mine.py").write_text(OWN)
     return str(tmp_path / "mine.py")
+
+
+def test_the_help_names_every_method() -> None:
+    assert set(METHOD.partition(", or")[0].split(", ")) == set(METHODS)
 
 
 @pytest.mark.parametrize(

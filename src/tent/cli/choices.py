@@ -26,10 +26,10 @@ MODEL = (
     "FILE.py:factory."
 )
 METHOD = (
-    "source, bn, tent, cotta and others (see the documentation), or FILE.py:Class; options follow a colon: pl:0.9, "
-    "ttt:copies=32,mirror=true."
+    "tent, source, bn, cmf, cotta, deyo, eata, eta, lame, memo, pl, rdumb, roid, rotta, sar, shot, t3a, ttt, or "
+    "FILE.py:Class; options follow a colon: pl:0.9, ttt:copies=32,mirror=true."
 )
-DEVICE = "cpu, cuda, cuda:N or mps; the best there is if not given."
+DEVICE = "cpu, cuda, cuda:N or mps; cuda where there is one, else cpu, if not given."
 PRECISION = "Of convolutions and products: float32, bfloat16, or float16 on GPUs."
 
 

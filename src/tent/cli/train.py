@@ -137,7 +137,9 @@ def command(
             show_default="that of --start; else the training set's own",
         ),
     ] = None,
-    device: Annotated[str | None, typer.Option(help="cpu or cuda.", show_default="cuda where there is one")] = None,
+    device: Annotated[
+        str | None, typer.Option(help="cpu, cuda, cuda:N or mps.", show_default="cuda where there is one, else cpu")
+    ] = None,
     start: Annotated[
         str | None,
         typer.Option(
