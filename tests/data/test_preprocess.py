@@ -2,6 +2,7 @@ import made
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from tent.data import Preprocess
 
@@ -12,8 +13,6 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 @pytest.mark.parametrize("interpolation", ["bilinear", "bicubic"])
 def test_it_is_the_published_evaluation_pipeline_to_the_bit(height, width, interpolation):
     transforms = pytest.importorskip("torchvision.transforms")
-    from PIL import Image
-
     pixels = made.pixels(height, width, 3)
     theirs = transforms.Compose(
         [
@@ -136,3 +135,10 @@ def test_a_crop_larger_than_the_image_is_refused():
 def test_channels_other_than_one_and_three_are_refused():
     with pytest.raises(ValueError, match="2 channels"):
         Preprocess()(made.pixels(1, 8, 8, 2))
+
+
+def test_an_image_of_pillow_is_prepared_as_its_array_is():
+    pixels = made.pixels(40, 70, 3)
+    image = Image.fromarray(pixels)
+    for each in (Preprocess(), Preprocess(size=32, crop=24), Preprocess(crop=16), Preprocess(size=(8, 12))):
+        assert np.array_equal(each.shape(image), each.shape(pixels))

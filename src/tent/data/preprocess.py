@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
 
-from tent.data.sets.images import Pixels
+from tent.data.sets.images import Decoded, Pixels
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -65,10 +65,13 @@ class Preprocess:
             steps.append(f"mean ({mean}), std ({std})")
         return ", ".join(steps)
 
-    def shape(self, pixels: Pixels) -> Pixels:
-        """Return one image (h, w, c) in colour, resized and cropped, still uint8."""
-        if self.size is not None and (to := _target(self.size, pixels.shape[:2])) != pixels.shape[:2]:
-            pixels = _resize(pixels, to, self.interpolation)
+    def shape(self, image: Decoded) -> Pixels:
+        """Return one image, an array (h, w, c) or Pillow's, in colour, resized and cropped, still uint8."""
+        now = image.shape[:2] if isinstance(image, np.ndarray) else image.size[::-1]
+        if self.size is not None and (to := _target(self.size, now)) != now:
+            pixels = _resize(image, to, self.interpolation)
+        else:
+            pixels = np.asarray(image)
         if self.crop is not None:
             pixels = _crop_centre(pixels, _pair(self.crop))
         return to_colour(pixels)
@@ -146,13 +149,13 @@ def pillow_image() -> Any:
     return Image
 
 
-def _resize(pixels: Pixels, to: tuple[int, int], interpolation: str) -> Pixels:
+def _resize(image: Decoded, to: tuple[int, int], interpolation: str) -> Pixels:
     image_module = pillow_image()
-    grey = pixels.shape[2] == 1
-    image: Image.Image = image_module.fromarray(pixels[..., 0] if grey else pixels)
-    filter_ = image_module.Resampling[interpolation.upper()]
-    out: Pixels = np.asarray(image.resize((to[1], to[0]), filter_))
-    return out[..., None] if grey else out
+    if isinstance(image, np.ndarray):
+        grey = image.shape[2] == 1
+        image = cast("Image.Image", image_module.fromarray(image[..., 0] if grey else image))
+    out: Pixels = np.asarray(image.resize((to[1], to[0]), image_module.Resampling[interpolation.upper()]))
+    return out[..., None] if out.ndim == 2 else out
 
 
 def _target(size: Size, now: tuple[int, ...]) -> tuple[int, int]:

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from tent.data.preprocess import Preprocess, Size, pillow_image, to_colour
-from tent.data.sets.images import Pixels
+from tent.data.sets.images import Decoded, Pixels
 
 ASSUMED = "assumed, since the model says nothing of it"
 CONFIGS = ("pretrained_cfg", "default_cfg")  # timm's names for it
@@ -33,9 +33,9 @@ class Transform(Preprocess):
         name = getattr(self.call, "__qualname__", None) or " ".join(repr(self.call).split())
         return f"transform {name}"
 
-    def shape(self, pixels: Pixels) -> Pixels:
+    def shape(self, image: Decoded) -> Pixels:
         """Return what the function makes of one image; no bytes any more, but stacked like them."""
-        made = self.call(pillow_image().fromarray(to_colour(pixels)))
+        made = self.call(pillow_image().fromarray(to_colour(np.asarray(image))))
         if not isinstance(made, torch.Tensor) or made.dim() != 3:
             seen = tuple(made.shape) if isinstance(made, torch.Tensor) else type(made).__name__
             raise ValueError(f"the {self.words} gave {seen} for an image; it must give a tensor (channels, h, w)")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tent.data.preprocess import pillow_image, stack
 from tent.data.segments.class_map import IGNORE, ClassMap
 from tent.data.sets.folders import FolderImages
-from tent.data.sets.images import Each, Pixels
+from tent.data.sets.images import Decoded, Each, Pixels
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -63,8 +63,8 @@ class LabelMapImages(FolderImages):
     def fetch(self, indices: NDArray[np.int64], each: Each | None = None) -> Pixels | list[Pixels]:
         """Return these images, without the rows that are left out."""
 
-        def shape(pixels: Pixels) -> Pixels:
-            kept = self._keep(pixels)
+        def shape(image: Decoded) -> Pixels:
+            kept = self._keep(np.asarray(image))
             return kept if each is None else each(kept)
 
         return super().fetch(indices, shape)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tent.data.preprocess import pillow_image
-from tent.data.sets.images import Each, Images, Labels, Pixels, check_labels
+from tent.data.sets.images import Decoded, Each, Images, Labels, Pixels, check_labels
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -53,13 +53,13 @@ class FolderImages(Images):
             if index in self.unreadable:  # also if it could be read now: a run sees the same images in every pass
                 return None
             try:
-                pixels = self.read(index)
+                image = self.read(index)
             except (ValueError, OSError) as error:
                 if not self.skips:
                     raise
                 self.unreadable[index] = str(error)
                 return None
-            return pixels if each is None else each(pixels)
+            return np.asarray(image) if each is None else each(image)
 
         places = [int(index) for index in indices]
         if len(places) < 2 or THREADS < 2:
@@ -80,9 +80,9 @@ class FolderImages(Images):
         """Always: nothing but the files' names is kept."""
         return True
 
-    def read(self, index: int) -> Pixels:
+    def read(self, index: int) -> Decoded:
         """Return one image as its file has it."""
-        return read_image(self.folder / self.files[index])
+        return decode_image(self.folder / self.files[index])
 
     def where(self, index: int) -> str:
         """Return the file's path inside the folder."""
@@ -100,7 +100,12 @@ class FolderImages(Images):
 
 
 def read_image(path: Path) -> Pixels:
-    """Return one image file as uint8 (h, w, 3), or say which file is broken.
+    """Return one image file as uint8 (h, w, 3), or say which file is broken."""
+    return np.asarray(decode_image(path))
+
+
+def decode_image(path: Path) -> Decoded:
+    """Return one image file in colours of 8 bits, or say which file is broken.
 
     Pixels are those that are stored: an EXIF note that a viewer should turn them is left alone, as in the pipelines
     that published networks were tested with.
@@ -125,14 +130,17 @@ def _ignore_remarks() -> None:
         warnings.filterwarnings("ignore", module=PILLOW)
 
 
-def _to_rgb(image: "Image.Image") -> Pixels:
+def _to_rgb(image: "Image.Image") -> Decoded:
     """Return colours of 8 bits, whatever the file has; of 16-bit grey the upper 8 bits, which Pillow would clip."""
     if image.mode.startswith("I;16") or (image.mode == "I" and image.format in DEEP_FORMATS):
         grey = (np.asarray(image).astype(np.int64) >> 8).astype(np.uint8)
         return np.repeat(grey[..., None], 3, axis=2)
     if image.mode in ("I", "F"):
         raise ValueError(f"grey of 32 bits (mode {image.mode}), whose white is not known; save it with 8 or 16 bits")
-    return np.asarray(image.convert("RGB"))
+    if image.mode == "RGB":
+        image.load()  # before its file is closed
+        return image
+    return image.convert("RGB")
 
 
 def list_images(folder: Path) -> list[str]:

@@ -2,13 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from PIL import Image
+
 Pixels = NDArray[np.uint8]  # (h, w, c), or (n, h, w, c) for a batch
+Decoded: TypeAlias = Union[Pixels, "Image.Image"]  # Pillow's own in mode RGB: resized without two copies
 Labels = NDArray[np.int64]
-Each = Callable[[Pixels], Pixels]
+Each = Callable[[Decoded], Pixels]
 
 
 class Images:
@@ -38,7 +43,7 @@ class Images:
         """Return the images at these places: one array, or a list where their sizes may differ.
 
         Args:
-            each: done to every image on its own, where it is read.
+            each: done to every image on its own, where it is read, as an array or as Pillow has decoded it.
         """
         raise NotImplementedError
 
