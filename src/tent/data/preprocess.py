@@ -87,6 +87,11 @@ class Preprocess:
         return now if self.size is None else _target(self.size, now)
 
     @property
+    def shaping(self) -> "Preprocess":
+        """What of it is done to pixels of 8 bits: size and crop, without mean and deviation."""
+        return replace(self, mean=None, std=None)
+
+    @property
     def sees_all(self) -> bool:
         """Whether all of an image is seen, at whatever size."""
         return self.crop is None

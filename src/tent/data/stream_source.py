@@ -1,6 +1,7 @@
 """A set that a stream reads from, with what is done to it and the domain that it is."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,10 @@ class Source(NamedTuple):
         if preprocess is not None and isinstance(data, Samples):
             raise ValueError(f"{data.name}: preprocess is for images; samples come as the model takes them")
         own = preprocess or Preprocess()
+        kept = None if isinstance(data, Samples) else data.shaped_by
+        if kept not in (None, own.shaping):
+            problem = f"its crops were kept for another preprocessing ({kept.words}; now {own.shaping.words})"
+            raise ValueError(f"{data.name}: {problem}; make the stream with the one that was given to keep_crops()")
         fitted = own.for_cropped() if isinstance(data, Images) and data.cropped else own
         return Source(data, fitted, domain or data.name)
 
@@ -39,16 +44,18 @@ class Source(NamedTuple):
         """Return the inputs and the labels at these places of the set; no inputs if none of them can be read."""
         if isinstance(self.data, Samples):
             return self.data.read(index)
-        keeps = self.preprocess.keeps(self.data.extent)
-        pixels = self.data.fetch(index) if keeps else self.data.fetch(index, self.preprocess.shape)
+        # crops that were kept are only scaled: nothing is resized twice
+        preprocess = self.preprocess if self.data.shaped_by is None else replace(self.preprocess, size=None, crop=None)
+        keeps = preprocess.keeps(self.data.extent)
+        pixels = self.data.fetch(index) if keeps else self.data.fetch(index, preprocess.shape)
         index = self.data.readable(index)
         if not len(index):
             return None, None
-        x = self.preprocess(pixels) if keeps else self.preprocess.scale(stack(list(pixels)))
+        x = preprocess(pixels) if keeps else preprocess.scale(stack(list(pixels)))
         if isinstance(self.data, LabelMapImages) and self.data.labelled:
-            return x, torch.from_numpy(self.data.targets(index, None if keeps else self.preprocess.shape_map))
+            return x, torch.from_numpy(self.data.targets(index, None if keeps else preprocess.shape_map))
         y = self.data.targets(index) if self.data.labelled else None
-        if y is not None and y.ndim > 1 and self.preprocess.crop is not None:
+        if y is not None and y.ndim > 1 and preprocess.crop is not None:
             raise ValueError(f"{self.data.name}: images would be cropped and their label maps not; leave the crop out")
         return x, None if y is None else torch.from_numpy(y)
 

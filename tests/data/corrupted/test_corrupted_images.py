@@ -19,8 +19,8 @@ from torch import nn
 
 from tent.apps.run_data import DataChoice
 from tent.bench.execute.inputs import Part
-from tent.data import Preprocess, Stream, load
-from tent.data.corrupted import corrupted_folders, crop_cache
+from tent.data import Preprocess, Stream, crop_cache, load
+from tent.data.corrupted import corrupted_folders
 from tent.data.corrupted.corrupted_images import CorruptedImages
 from tent.data.corrupted.corruption import FRAME, Corruption
 from tent.data.corruptions import corrupt, frost

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from tent.bench.case import Case, Data
 from tent.data import order
 from tent.data.corrupted.corrupted_images import CorruptedImages
-from tent.data.data_folder import data_folder
+from tent.data.crop_cache import keep_crops
+from tent.data.data_folder import crop_folder, data_folder
 from tent.data.load import load
 from tent.data.segments.label_maps import LabelMapImages
 from tent.data.sets.class_names import same_names
@@ -85,6 +86,7 @@ def _build_domain(case: Case, data: Data, entry: Entry, place: int) -> Stream:
         own = order.by_name(case.order, int(np.random.SeedSequence((case.seed, place)).generate_state(1)[0]))
     if data.size is not None:
         preprocess = replace(preprocess, size=(data.size, data.size), crop=None, interpolation="bilinear")
+    images = keep_crops(images, preprocess, crop_folder(data_folder()))
     if data.part is not None:
         images, own = Part(images, case.seed, *data.part), order.Stored()
     elif case.images and case.images < len(images) and own.by_class:
@@ -103,7 +105,7 @@ class Part(Images):
         self._rows = order.Shuffled(seed).permutation(len(whole))[first:end]
         name = f"images {first:,} to {end:,} of {whole.name} shuffled by seed {seed}"
         super().__init__(name, whole.targets(self._rows), whole.classes, whole.class_names)
-        self.cropped = whole.cropped
+        self.cropped, self.shaped_by = whole.cropped, whole.shaped_by
 
     def __len__(self) -> int:
         return len(self._rows)

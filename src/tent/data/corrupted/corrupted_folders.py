@@ -12,8 +12,8 @@ import torch
 
 import tent
 from tent.data.corrupted.corruption import Corruption
-from tent.data.corrupted.crop_cache import cache_crops, read_framed
 from tent.data.corrupted.processes import Map, start_processes
+from tent.data.crop_cache import cache_crops, read_framed
 from tent.data.sets.folders import FolderImages, list_images
 from tent.data.sets.published import Progress, silent
 from tent.files import atomic_write

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 import tent
 from tent.data.corrupted.corruption import Corruption
-from tent.data.corrupted.crop_cache import cache_crops, read_framed
+from tent.data.crop_cache import cache_crops, read_framed
 from tent.data.sets.folders import FolderImages
 from tent.data.sets.images import Each, Pixels
 

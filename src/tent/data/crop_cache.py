@@ -2,18 +2,46 @@
 
 import hashlib
 import warnings
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from tent.data.preprocess import Preprocess
-from tent.data.sets.arrays import new_array, open_pixels
+from tent.data.sets.arrays import ArrayImages, new_array, open_pixels
 from tent.data.sets.folders import FolderImages, read_image
-from tent.data.sets.images import Pixels
+from tent.data.sets.images import Images, Pixels
 from tent.files import lock, partial_path
 
 MOST = 10_000  # images: 1.5 GB at 224 x 224; larger sets are decoded each time
 CHUNK = 128  # images in memory at once
+
+
+class KeptCrops(ArrayImages):
+    """A set whose images were decoded, resized and cropped once; its files, labels and hash are those of the set."""
+
+    def __init__(self, images: FolderImages, shaping: Preprocess, crops: Path) -> None:
+        pixels = open_pixels(crops, "it is written again")
+        super().__init__(images.name, pixels, images.labels, images.classes, images.class_names)
+        self.class_ids, self.shaped_by, self._images = images.class_ids, shaping, images
+
+    def where(self, index: int) -> str:
+        """Return the file that an image was decoded from."""
+        return self._images.where(index)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of the files, so that a result does not depend on what is kept."""
+        return self._images.sha256
+
+
+def keep_crops(images: Images, preprocess: Preprocess, folder: Path) -> Images:
+    """Return a set of photographs with its crops for a network kept on disk; any other set as it is."""
+    # its subclasses read more than pixels, or keep crops too; a file that is left out leaves no place in an array
+    if type(images) is not FolderImages or images.cropped or images.skips:
+        return images
+    crops = cache_crops(images, preprocess.shaping, folder)
+    return images if crops is None else KeptCrops(images, preprocess.shaping, crops)
 
 
 def cache_crops(images: FolderImages, frame: Preprocess, folder: Path) -> Path | None:

@@ -1,0 +1,86 @@
+"""Crops that are kept are those that would be decoded: same bits, same hash, same words."""
+
+import made
+import numpy as np
+import pytest
+import torch
+
+from tent.bench.execute.inputs import Part
+from tent.data import Preprocess, Stream, load
+from tent.data.corrupted.corrupted_images import CorruptedImages
+from tent.data.corrupted.corruption import Corruption
+from tent.data.crop_cache import KeptCrops, keep_crops
+
+SEEN = Preprocess(size=48, crop=32, mean=(0.5, 0.4, 0.3), std=(0.2, 0.3, 0.4), interpolation="bicubic")
+
+
+@pytest.fixture
+def photographs(tmp_path):
+    for number in range(5):
+        folder = tmp_path / "photographs" / ("cat", "dog")[number % 2]
+        made.image_file(folder / f"{number}.jpg", made.pixels(50 + number, 70, 3, seed=number))
+    return load(f"folder:{tmp_path / 'photographs'}")
+
+
+def test_a_stream_of_kept_crops_has_the_bits_words_and_hash_of_the_files(photographs, tmp_path):
+    kept = keep_crops(photographs, SEEN, tmp_path / "cache")
+    assert isinstance(kept, KeptCrops)
+    there, here = Stream(photographs, 2, preprocess=SEEN), Stream(kept, 2, preprocess=SEEN)
+    for (x, y, _), (own, label, _) in zip(there, here, strict=True):
+        assert torch.equal(x, own)
+        assert torch.equal(y, label)
+    assert here.protocol == there.protocol
+    assert here.sha256 == there.sha256
+    assert [here.where(place) for place in range(5)] == [there.where(place) for place in range(5)]
+    assert kept.class_names == ("cat", "dog")
+    assert not kept.decodes
+
+
+def test_a_part_of_kept_crops_is_shaped_once(photographs, tmp_path):
+    kept = keep_crops(photographs, SEEN, tmp_path / "cache")
+    (x, y, _), (own, label, _) = (
+        next(iter(Stream(Part(each, 0, 1, 4), 3, preprocess=SEEN))) for each in (photographs, kept)
+    )
+    assert torch.equal(x, own)
+    assert torch.equal(y, label)
+
+
+def test_another_network_sees_kept_crops_of_its_own(photographs, tmp_path):
+    other = Preprocess(size=40, crop=32)
+    first, second = (keep_crops(photographs, each, tmp_path / "cache") for each in (SEEN, other))
+    assert len(list((tmp_path / "cache").glob("crops-*.npy"))) == 2
+    assert not np.array_equal(first.fetch(np.arange(5)), second.fetch(np.arange(5)))
+    darker = keep_crops(photographs, Preprocess(size=48, crop=32, interpolation="bicubic"), tmp_path / "cache")
+    assert len(list((tmp_path / "cache").glob("crops-*.npy"))) == 2  # mean and deviation are none of its business
+    assert np.array_equal(first.fetch(np.arange(5)), darker.fetch(np.arange(5)))
+
+
+def test_crops_that_are_gone_are_written_again(photographs, tmp_path):
+    before = keep_crops(photographs, SEEN, tmp_path / "cache").fetch(np.arange(5))
+    for path in (tmp_path / "cache").glob("crops-*.npy"):
+        path.unlink()
+    assert np.array_equal(keep_crops(photographs, SEEN, tmp_path / "cache").fetch(np.arange(5)), before)
+
+
+def test_other_sets_and_other_preprocessing_stay_as_they_are(photographs, tmp_path):
+    fog = CorruptedImages("fog", photographs, Corruption("fog", 1))
+    assert keep_crops(fog, SEEN, tmp_path / "cache") is fog
+    assert keep_crops(photographs, Preprocess(size=48), tmp_path / "cache") is photographs  # sizes differ
+    photographs.skips = True  # what cannot be read is left out of the stream, which an array cannot
+    assert keep_crops(photographs, SEEN, tmp_path / "cache") is photographs
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_broken_photograph_is_named_and_leaves_no_crops(photographs, tmp_path):
+    (tmp_path / "photographs" / "dog" / "1.jpg").write_bytes(b"no image")
+    with pytest.raises(ValueError, match=r"1\.jpg: not a whole image"):
+        keep_crops(photographs, SEEN, tmp_path / "cache")
+    assert not list((tmp_path / "cache").glob("*.npy"))
+
+
+def test_crops_that_were_kept_for_another_preprocessing_are_refused(photographs, tmp_path):
+    kept = keep_crops(photographs, SEEN, tmp_path / "cache")
+    Stream(kept, 2, preprocess=Preprocess(size=48, crop=32, interpolation="bicubic"))  # another mean is none of theirs
+    for other in (Preprocess(size=40, crop=32, interpolation="bicubic"), None):
+        with pytest.raises(ValueError, match=r"its crops were kept for another preprocessing .*keep_crops\(\)"):
+            Stream(kept, 2, preprocess=other)
