@@ -4,9 +4,9 @@ Run: python benchmarks/pipeline.py [FOLDER] [--decode] [--corruption TYPE] [--im
 
 FOLDER holds photographs; imagenet-val5k in the data folder unless given. They are read as `tent bench` reads them:
 decoded, resized and cropped once, before the clock starts, and kept in the data folder, so that `pipeline` is what each
-pass then takes. With --decode every pass decodes the files, as those of more than 10,000 are. With --corruption the
-crops are those of ImageNet-C, and are corrupted at severity 5 while they are read. All is interleaved, medians are
-printed.
+pass then takes. With --decode every pass decodes them, as it does where there are more than 10,000. With --corruption
+the kept crops are those of ImageNet-C, and are corrupted at severity 5 while they are read. All is interleaved, medians
+are printed.
 `slower` is the slower half. Both halves want the same cores: where each of them alone fills them all, no loader gets
 past `bound`, which is 1 / (1/pipeline + 1/model).
 """
@@ -47,6 +47,8 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=2)
     options = parser.parse_args()
+    if options.decode and options.corruption:
+        parser.error("--decode is of clean photographs; with --corruption the crops are kept")
     tent.keep_memory()  # as the commands do
     entry = zoo.load(options.model)
     photographs = open_photographs(options.folder, options.corruption)

@@ -1,15 +1,21 @@
 """Crops that are kept are those that would be decoded: same bits, same hash, same words."""
 
+import shutil
+
 import made
 import numpy as np
 import pytest
 import torch
 
-from tent.bench.execute.inputs import Part
-from tent.data import Preprocess, Stream, load
+from tent.bench.case import Case, Data
+from tent.bench.execute.inputs import build_stream
+from tent.data import Preprocess, Stream, crop_cache, load
 from tent.data.corrupted.corrupted_images import CorruptedImages
 from tent.data.corrupted.corruption import Corruption
 from tent.data.crop_cache import KeptCrops, keep_crops
+from tent.data.order import Shuffled
+from tent.data.sets.folders import open_folder
+from tent.models.entry import Entry
 
 SEEN = Preprocess(size=48, crop=32, mean=(0.5, 0.4, 0.3), std=(0.2, 0.3, 0.4), interpolation="bicubic")
 
@@ -36,17 +42,46 @@ def test_a_stream_of_kept_crops_has_the_bits_words_and_hash_of_the_files(photogr
     assert not kept.decodes
 
 
-def test_a_part_of_kept_crops_is_shaped_once(photographs, tmp_path):
-    kept = keep_crops(photographs, SEEN, tmp_path / "cache")
-    (x, y, _), (own, label, _) = (
-        next(iter(Stream(Part(each, 0, 1, 4), 3, preprocess=SEEN))) for each in (photographs, kept)
-    )
-    assert torch.equal(x, own)
-    assert torch.equal(y, label)
+def test_a_benchmark_keeps_the_crops_of_a_whole_set(photographs, tmp_path, monkeypatch):
+    monkeypatch.setenv("TENT_DATA", str(tmp_path))
+    name = f"folder:{tmp_path / 'photographs'}"
+    entry = Entry("toy", torch.nn.Identity(), SEEN, 2)
+    plain = Stream(photographs, 2, Shuffled(3), SEEN)
+    for images, files in ((4, 0), (None, 1), (5, 1)):  # for a few of them not all are decoded
+        case = Case("toy", (Data(name),), "source", images=images, batch_size=2, seed=3)
+        stream = build_stream(case, case.data, entry)
+        assert all(torch.equal(x, own) for (x, _, _), (own, _, _) in zip(plain, stream, strict=images is None))
+        assert stream.sha256 == plain.sha256
+        assert len(list((tmp_path / "cache").glob("crops-*.npy"))) == files
+
+
+def test_other_files_of_the_same_names_and_lengths_have_crops_of_their_own(photographs, tmp_path):
+    def fill(folder, value):
+        made.image_file(folder / "0.bmp", np.full((50, 60, 3), value, np.uint8))
+        return keep_crops(open_folder(folder), SEEN, tmp_path / "cache").fetch(np.arange(1)).mean()
+
+    clean, fog = tmp_path / "clean", tmp_path / "fog"
+    assert fill(clean, 10) == 10
+    assert fill(fog, 200) == 200
+    assert fill(clean, 30) == 30  # written over in place
+
+
+def test_crops_that_are_there_need_no_disk_that_can_be_written_to(photographs, tmp_path, monkeypatch):
+    keep_crops(photographs, SEEN, tmp_path / "cache")
+    monkeypatch.setattr(crop_cache, "lock", None)
+    assert isinstance(keep_crops(photographs, SEEN, tmp_path / "cache"), KeptCrops)
+
+
+def test_a_disk_without_room_for_the_crops_is_a_warning(photographs, tmp_path, monkeypatch):
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=5 * 32 * 32 * 3 - 1))
+    with pytest.warns(UserWarning, match="its crops are not kept.* 0.0 MB are needed"):
+        assert keep_crops(photographs, SEEN, tmp_path / "cache") is photographs
+    assert not list((tmp_path / "cache").glob("*.npy"))
 
 
 def test_another_network_sees_kept_crops_of_its_own(photographs, tmp_path):
-    other = Preprocess(size=40, crop=32)
+    other = Preprocess(size=(32, 40))
     first, second = (keep_crops(photographs, each, tmp_path / "cache") for each in (SEEN, other))
     assert len(list((tmp_path / "cache").glob("crops-*.npy"))) == 2
     assert not np.array_equal(first.fetch(np.arange(5)), second.fetch(np.arange(5)))
@@ -80,7 +115,7 @@ def test_a_broken_photograph_is_named_and_leaves_no_crops(photographs, tmp_path)
 
 def test_crops_that_were_kept_for_another_preprocessing_are_refused(photographs, tmp_path):
     kept = keep_crops(photographs, SEEN, tmp_path / "cache")
-    Stream(kept, 2, preprocess=Preprocess(size=48, crop=32, interpolation="bicubic"))  # another mean is none of theirs
+    Stream(kept, 2, preprocess=Preprocess(size=48, crop=(32, 32), interpolation="bicubic"))  # mean is none of theirs
     for other in (Preprocess(size=40, crop=32, interpolation="bicubic"), None):
         with pytest.raises(ValueError, match=r"its crops were kept for another preprocessing .*keep_crops\(\)"):
             Stream(kept, 2, preprocess=other)

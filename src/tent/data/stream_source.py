@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from tent.data.crop_cache import KeptCrops
 from tent.data.order import Indices, Order
 from tent.data.preprocess import Preprocess, stack
 from tent.data.samples import Samples
@@ -33,10 +34,8 @@ class Source(NamedTuple):
         if preprocess is not None and isinstance(data, Samples):
             raise ValueError(f"{data.name}: preprocess is for images; samples come as the model takes them")
         own = preprocess or Preprocess()
-        kept = None if isinstance(data, Samples) else data.shaped_by
-        if kept not in (None, own.shaping):
-            problem = f"its crops were kept for another preprocessing ({kept.words}; now {own.shaping.words})"
-            raise ValueError(f"{data.name}: {problem}; make the stream with the one that was given to keep_crops()")
+        if isinstance(data, KeptCrops):
+            data.check(own)
         fitted = own.for_cropped() if isinstance(data, Images) and data.cropped else own
         return Source(data, fitted, domain or data.name)
 
@@ -44,8 +43,9 @@ class Source(NamedTuple):
         """Return the inputs and the labels at these places of the set; no inputs if none of them can be read."""
         if isinstance(self.data, Samples):
             return self.data.read(index)
-        # crops that were kept are only scaled: nothing is resized twice
-        preprocess = self.preprocess if self.data.shaped_by is None else replace(self.preprocess, size=None, crop=None)
+        preprocess = self.preprocess
+        if isinstance(self.data, KeptCrops):  # only scaled: nothing is resized twice
+            preprocess = replace(preprocess, size=None, crop=None)
         keeps = preprocess.keeps(self.data.extent)
         pixels = self.data.fetch(index) if keeps else self.data.fetch(index, preprocess.shape)
         index = self.data.readable(index)

@@ -60,12 +60,12 @@ def count_images(case: Case) -> int:
     return times * sum(min(size, case.images or size) for size in sizes)
 
 
-def cache_crops_of(cases: Iterable[Case]) -> None:
-    """Keep the crops that cases share before any of them runs: a broken image is one error then, not one a case."""
+def write_crops_of(cases: Iterable[Case]) -> None:
+    """Keep the crops that corrupted sets share before any case runs: a broken image is one error then, not many."""
     for data in dict.fromkeys(data for case in cases for data in (*case.data, case.fit, case.prepare)):
         images = load_images(data) if data else None
         if isinstance(images, CorruptedImages):
-            images.cache_crops()
+            images.write_crops()
 
 
 def build_stream(case: Case, data: Sequence[Data], entry: Entry) -> Stream:
@@ -86,13 +86,16 @@ def _build_domain(case: Case, data: Data, entry: Entry, place: int) -> Stream:
         own = order.by_name(case.order, int(np.random.SeedSequence((case.seed, place)).generate_state(1)[0]))
     if data.size is not None:
         preprocess = replace(preprocess, size=(data.size, data.size), crop=None, interpolation="bilinear")
-    images = keep_crops(images, preprocess, crop_folder(data_folder()))
+    limit = case.images or len(images)
+    few = limit < len(images)
     if data.part is not None:
         images, own = Part(images, case.seed, *data.part), order.Stored()
-    elif case.images and case.images < len(images) and own.by_class:
-        images = Part(images, case.seed, 0, case.images)  # of all classes: the first in an order by class are of few
+    elif few and own.by_class:
+        images = Part(images, case.seed, 0, limit)  # of all classes: the first in an order by class are of few
+    elif not few:  # few images are decoded sooner than all of the set
+        images = keep_crops(images, preprocess, crop_folder(data_folder()))
     stream = Stream(images, case.batch_size, own, preprocess, data.label)
-    return stream.first(case.images) if case.images and case.images < stream.total else stream
+    return stream.first(limit) if limit < stream.total else stream
 
 
 class Part(Images):
@@ -105,7 +108,7 @@ class Part(Images):
         self._rows = order.Shuffled(seed).permutation(len(whole))[first:end]
         name = f"images {first:,} to {end:,} of {whole.name} shuffled by seed {seed}"
         super().__init__(name, whole.targets(self._rows), whole.classes, whole.class_names)
-        self.cropped, self.shaped_by = whole.cropped, whole.shaped_by
+        self.cropped = whole.cropped
 
     def __len__(self) -> int:
         return len(self._rows)

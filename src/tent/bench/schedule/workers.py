@@ -12,7 +12,7 @@ from time import sleep
 import torch
 
 from tent.bench.execute.adapted_cache import AdaptedCache
-from tent.bench.execute.inputs import cache_crops_of
+from tent.bench.execute.inputs import write_crops_of
 from tent.bench.execute.run_case import failure, run_case
 from tent.bench.result import Result
 from tent.bench.schedule.board import Board, has_ended
@@ -65,7 +65,7 @@ def work(board: Board, notice: Notice) -> None:
     """Run all of a board's jobs, in this process or in as many as the board has workers."""
     board.start()
     notice(board, None)
-    cache_crops_of(job.case for job in (*board.todo, *board.undecided))
+    write_crops_of(job.case for job in (*board.todo, *board.undecided))
     if board.workers == 1:
         _work_alone(board, notice)
         return

@@ -13,7 +13,7 @@ import torch
 import tent
 from tent.data.corrupted.corruption import Corruption
 from tent.data.corrupted.processes import Map, start_processes
-from tent.data.crop_cache import cache_crops, read_framed
+from tent.data.crop_cache import read_framed, write_crops
 from tent.data.sets.folders import FolderImages, list_images
 from tent.data.sets.published import Progress, silent
 from tent.files import atomic_write
@@ -111,7 +111,7 @@ def _run(
 ) -> Iterable[int]:
     if not missing:
         return ()
-    crops = None if cache is None or how.frame is None else cache_crops(images, how.frame, cache)
+    crops = None if cache is None or how.frame is None else write_crops(images, how.frame, cache)
     parts = [tuple(missing[first : first + CHUNK]) for first in range(0, len(missing), CHUNK)]
     return run(write_chunk, [FileChunk(how, part, images.folder, out, crops) for part in parts])
 

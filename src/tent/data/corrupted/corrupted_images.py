@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 import tent
 from tent.data.corrupted.corruption import Corruption
-from tent.data.crop_cache import cache_crops, read_framed
+from tent.data.crop_cache import read_framed, write_crops
 from tent.data.sets.folders import FolderImages
 from tent.data.sets.images import Each, Pixels
 
@@ -35,15 +35,15 @@ class CorruptedImages(FolderImages):
 
     def fetch(self, indices: NDArray[np.int64], each: Each | None = None) -> Pixels | list[Pixels]:
         """Return these images as a list, corrupted (and shaped by `each`) in several threads."""
-        self.cache_crops()  # once, before several threads want them
+        self.write_crops()  # once, before several threads want them
         return super().fetch(indices, each)
 
     def fork(self) -> FolderImages:
         """Return the same files for a thread to read ahead from; the crops are kept, or given up, once for all."""
-        self.cache_crops()
+        self.write_crops()
         return super().fork()
 
-    def cache_crops(self) -> None:
+    def write_crops(self) -> None:
         """Write the crops that are kept, unless they are there; an image that cannot be read is found here."""
         _ = self._crops
 
@@ -64,7 +64,7 @@ class CorruptedImages(FolderImages):
         if frame is None or self._cache is None:
             return None
         try:
-            return cache_crops(self._clean, frame, self._cache)
+            return write_crops(self._clean, frame, self._cache)
         except ValueError:
             if self.skips:  # each file is read on its own, and those that cannot be are noted
                 return None

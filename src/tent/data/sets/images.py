@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from PIL import Image
 
-    from tent.data.preprocess import Preprocess
-
 Pixels = NDArray[np.uint8]  # (h, w, c), or (n, h, w, c) for a batch
 Decoded: TypeAlias = Union[Pixels, "Image.Image"]  # Pillow's own in mode RGB: resized without two copies
 Labels = NDArray[np.int64]
@@ -37,7 +35,6 @@ class Images:
         self.unreadable: dict[int, str] = {}  # what was wrong with each image that was left out, by its place
         self.class_ids: tuple[str, ...] | None = None  # other names of the classes, such as ImageNet's synsets
         self.cropped = False  # whether images were cropped for a network when the set was made: see Stream
-        self.shaped_by: Preprocess | None = None  # what resized and cropped them when they were kept: see KeptCrops
 
     def __len__(self) -> int:
         raise NotImplementedError
