@@ -91,6 +91,7 @@ class Benchmark:
         few = "" if self.level_images is None else f", the first {self.level_images:,} images of each"
         levels = f"{self.title}, by type over the five levels, and the original images{few}"
         held_out, mean = f"{self.title}, the held-out types", {MEAN: HELD_OUT}
+        each = f"the first {CHOICE_IMAGES:,} images of each"
         return (
             Suite(
                 *(self.name, f"{self.title}, severity 5", self.cells, ROWS, BENCHMARK, self.model),
@@ -101,11 +102,23 @@ class Benchmark:
                 only_means=True,
             ),
             Suite(
-                *(f"{self.name}-choice", f"{held_out}: PL's threshold", self.choice_cells, CANDIDATES, HELD_OUT),
+                *(
+                    f"{self.name}-choice",
+                    f"{held_out}: PL's threshold, {each}",
+                    self.choice_cells,
+                    CANDIDATES,
+                    HELD_OUT,
+                ),
                 *(self.model, mean),
             ),
             Suite(
-                *(f"{self.name}-rates", f"{held_out}: Tent's rate", self.rate_cells, ("BN", *RATE_ROWS), HELD_OUT),
+                *(
+                    f"{self.name}-rates",
+                    f"{held_out}: Tent's rate, {each}",
+                    self.rate_cells,
+                    ("BN", *RATE_ROWS),
+                    HELD_OUT,
+                ),
                 *(self.model, mean),
             ),
             *([] if self.rate is None else [self.tuned_suite(self.rate)]),
