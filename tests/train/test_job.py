@@ -38,6 +38,8 @@ def test_the_card_says_what_the_weights_are(root, out, capsys):
     assert card["data_sha256"] == load_labelled("cifar10", "train", root).sha256 != card["test_sha256"]
     assert sorted(path.name for path in out.iterdir()) == [".lock", "card.json", "model.safetensors"]
     assert "epoch 1/1: loss" in capsys.readouterr().err
+    (out / "beside").touch()  # weights are for whoever may read any other file there
+    assert (out / "model.safetensors").stat().st_mode == (out / "beside").stat().st_mode
 
 
 def test_the_weights_alone_give_the_error_on_the_card(root, out):

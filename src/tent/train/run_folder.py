@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 from tent.files import atomic_write, lock
@@ -82,9 +82,11 @@ def save_model(
     state: Mapping[str, Tensor], card: Mapping[str, object], folder: Path, names: tuple[str, str] = (WEIGHTS, CARD)
 ) -> dict[str, Any]:
     """Put weights and their card in a folder, the card last: a folder with a card is whole."""
+    # not save_file, which leaves a file that others may not read
+    weights = save({name: tensor.detach().cpu().contiguous() for name, tensor in state.items()})
     with atomic_write(folder / names[0]) as beside:
-        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}, beside)
-        complete = {**card, "weights_sha256": hashlib.sha256(beside.read_bytes()).hexdigest()}
+        beside.write_bytes(weights)
+    complete = {**card, "weights_sha256": hashlib.sha256(weights).hexdigest()}
     with atomic_write(folder / names[1]) as beside:
         beside.write_text(json.dumps(complete, indent=2) + "\n", encoding="utf-8")
     return complete

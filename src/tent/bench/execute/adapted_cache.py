@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 
 from tent.adapted import Adapted
 from tent.bench.case import Case
@@ -32,7 +32,7 @@ class AdaptedCache:
         counts = {name: getattr(adapted.state.counts, name) for name in COUNTS}
         with atomic_write(self._path(case)) as path:
             learnt = {**counts, "step": adapted.state.step, "seconds": seconds, "with": _learnt_with()}
-            save_file(tensors, path, {"learnt": json.dumps(learnt)})
+            path.write_bytes(save(tensors, {"learnt": json.dumps(learnt)}))
 
     def recall(self, case: Case, adapted: Adapted) -> float | None:
         """Put a fresh adaptation into the state that a case learns, if it is known; return the time that took then."""
