@@ -57,10 +57,11 @@ def test_a_name_may_be_written_with_an_underscore_and_a_root_be_given(tmp_path):
     assert len(load("MNIST_M", root=tmp_path)) == 3
 
 
-def test_class_names_are_read_where_they_lie(root):
+@pytest.mark.parametrize("file", ["class_names.txt", "classes.txt"])
+def test_class_names_are_read_where_they_lie(root, file):
     made.arrays(root / "cifar100", "test", made.pixels(3, 8, 8, 3), np.arange(3))
     assert load("cifar100").class_names is None
-    (root / "cifar100" / "class_names.txt").write_text("\n".join(f"c{i}" for i in range(100)) + "\n")
+    (root / "cifar100" / file).write_text("\n".join(f"c{i}" for i in range(100)) + "\n")
     assert load("cifar100").class_names[99] == "c99"
     made.arrays(root / "cifar10", "test", made.pixels(3, 8, 8, 3), np.arange(3))
     assert load("cifar10").class_names[3] == "cat"

@@ -15,6 +15,7 @@ from tent.data.sets.published import Format, Set
 
 SEVERITIES = 5
 AnyImages = TypeVar("AnyImages", bound=Images)
+NAMES = ("class_names.txt", "classes.txt")  # of classes, one a line: as `tent data get` writes them, and as others do
 VERSIONS = {"v4": 2021, "v6": 2000}  # of CIFAR-10.1, and the images of each
 
 
@@ -143,8 +144,8 @@ def describe_maker(card: Path) -> str:
 
 
 def _class_names(known: Set, folder: Path) -> tuple[str, ...] | None:
-    path = folder / "class_names.txt"
-    if known.class_names is not None or not path.is_file():
+    path = next((folder / name for name in NAMES if (folder / name).is_file()), None)
+    if known.class_names is not None or path is None:
         return known.class_names
     names = tuple(path.read_text(encoding="utf-8").split("\n")[: known.classes])
     return names if len(names) == known.classes else None
