@@ -155,6 +155,14 @@ def cost_words(each: Result) -> None:
     budget(each.training)
 
 
+def test_more_epochs_than_were_measured_are_forecast_from_fewer() -> None:
+    offline = replace(CASE, when="offline")
+    pace = Pace([replace(RESULT, case=offline, seconds=3.0)])
+    assert pace.seconds(offline, RESULT.images) == pytest.approx(3.0)  # one pass that learns, half a one that answers
+    assert pace.seconds(replace(offline, epochs=10), RESULT.images) == pytest.approx(21.0)
+    assert pace.seconds(replace(CASE, method="bn"), RESULT.images) is None
+
+
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, '{"case":' + "[" * 900 + "]" * 900 + "}"])
 def test_deep_nesting_is_damage(store: Store, lines: list[str], text: str) -> None:
     store.put(RESULT)

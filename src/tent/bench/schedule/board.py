@@ -130,19 +130,24 @@ class Pace:
         if result.complete:
             rate = result.seconds / result.images
             self._close.setdefault(_close_kind(result.case), []).append(rate)
-            self._wide.setdefault(_wide_kind(result.case), []).append(rate / result.case.steps)
+            self._wide.setdefault(_wide_kind(result.case), []).append(rate / _passes(result.case))
 
     def seconds(self, case: Case, images: int) -> float | None:
         """Return how long a case of so many images should take, or None where nothing like it was measured."""
         if rates := self._close.get(_close_kind(case)):
             return median(rates) * images
         rates = self._wide.get(_wide_kind(case))
-        return median(rates) * case.steps * images if rates else None
+        return median(rates) * _passes(case) * images if rates else None
 
 
 def _wide_kind(case: Case) -> tuple[object, ...]:
-    return case.model, case.method, case.when, case.reset, case.epochs
+    return case.model, case.method, case.when, case.reset
+
+
+def _passes(case: Case) -> float:
+    """Return how often an image is learnt from, and half for the pass that answers where that is one of its own."""
+    return case.epochs * case.steps + (0.5 if case.when == "offline" else 0)
 
 
 def _close_kind(case: Case) -> tuple[object, ...]:
-    return *_wide_kind(case), case.steps, case.batch_size, case.select, case.stats, case.answers, case.fit
+    return *_wide_kind(case), case.epochs, case.steps, case.batch_size, case.select, case.stats, case.answers, case.fit
