@@ -282,15 +282,19 @@ def test_the_live_table_shows_what_is_done_running_failed_and_left(folder: Path)
     assert running
     board.end(good, run_case(good.case))
     board.end(bad, failure(bad.case, "too bright"))
+    other = board.take()
+    assert other
+    board.shares[other] = 0.25
     with Path(os.devnull).open("w") as nowhere:
         console = Console(record=True, width=120, file=nowhere)
         console.print(LiveTable(board))
         text = console.export_text()
     numbers = next(line for line in text.splitlines() if "1/8" in line)
-    assert [part.strip() for part in numbers.split("│")[1:-2]] == ["1/8", "1", "1", "5"]
-    assert "BN on dark, seed 0, for 0 s" in text
+    assert [part.strip() for part in numbers.split("│")[1:-2]] == ["1/8", "2", "1", "4"]
+    assert re.search(r"BN on dark, seed 0: running for \d+ s", text)
+    assert re.search(r"BN on bright, seed 0: 25% done after \d+ s", text)
     assert "Source on dark, seed 0: error " in text
-    assert "time left unknown" in numbers  # nothing like BN and Tent was measured
+    assert "s left, and 5 cases of unknown time" in numbers  # nothing like BN and Tent was measured
 
 
 @pytest.mark.real_data

@@ -14,12 +14,14 @@ from pathlib import Path
 import pytest
 import tiny
 
+from tent.bench.execute import case_progress
 from tent.bench.execute.run_case import run_case
 from tent.bench.schedule.board import Board
 from tent.bench.schedule.plan import Job, Plan, make_plan
 from tent.bench.schedule.workers import attempt, work
 from tent.bench.store import Store
 from tent.bench.suite import Cell, Choice, Suite
+from tent.cli.bench_view import Lines
 from tent.files import lock
 
 CASES = len(tiny.ROWS) * len(tiny.COLUMNS)
@@ -111,10 +113,10 @@ def test_two_runs_at_once_share_the_work(folder: Path) -> None:
 def test_a_case_is_run_once_whoever_asks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
-    def counted(case, weights, cache):  # type: ignore[no-untyped-def]
+    def counted(case, *args):  # type: ignore[no-untyped-def]
         calls.append(case)
         assert attempt(store, job, None, "") is None  # another that comes meanwhile
-        return run_case(case, weights, cache)
+        return run_case(case, *args)
 
     monkeypatch.setattr("tent.bench.schedule.workers.run_case", counted)
     store, job = Store(folder / "results"), tiny.board(folder).todo[0]
@@ -200,6 +202,69 @@ def test_where_nothing_can_be_run_the_reason_is_raised_and_nothing_is_kept(folde
     with pytest.raises(ValueError, match=r"labels\.npy: no such file"):
         tiny.board(folder)
     assert not (folder / "results").exists()
+
+
+def shares_of(board: Board) -> dict[str, list[float]]:
+    """Run a board, and return what each row said of how much of a case was done."""
+    shares = dict[str, list[float]]()
+
+    def note(board: Board, ended: Job | None) -> None:
+        for job, share in board.shares.items():
+            seen = shares.setdefault(job.row, [])
+            seen.extend([share] if share not in seen[-1:] else [])
+
+    work(board, note)
+    assert len(board.done) == board.total
+    assert not board.shares
+    return shares
+
+
+def test_a_case_says_how_much_of_it_is_done(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(case_progress, "GAP", 0.0)
+    shares, third = shares_of(tiny.board(folder)), [1 / 3, 2 / 3, 1]
+    assert shares["Tent"] == pytest.approx([*third, *third])  # two columns
+    assert shares["Tent offline"] == pytest.approx([*third, *third])  # what online had learnt was known
+
+
+def test_other_processes_say_it_too(folder: Path) -> None:
+    tiny.laid_out(folder, 240)  # 15 batches of 0.08 seconds, and two reports a second
+    shares = shares_of(tiny.board(folder, "slow", workers=2, rows=1))
+    assert any(0 < share < 1 for share in shares["Source"])
+
+
+def test_the_share_of_a_case_counts_all_of_its_passes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(case_progress, "GAP", 0.0)
+    shares: list[float] = []
+    run_case(tiny.case(folder, when="offline", epochs=2), report=shares.append)
+    assert shares == pytest.approx([i / 9 for i in range(1, 10)])  # two passes that learn, one that answers
+
+
+def test_a_long_case_tells_its_own_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    board = tiny.board(folder, workers=1, rows=1)
+    job = board.take()
+    assert job
+    board.todo.clear()
+    board.running[job] -= 60.0
+    assert board.left() == (0.0, 1)
+    board.shares[job] = 0.25
+    assert board.left() == (pytest.approx(180.0, abs=1.0), 0)
+
+
+def test_lines_say_once_a_minute_what_runs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    board, lines = tiny.board(folder, rows=1), Lines()
+    job = board.take()
+    assert job
+    board.shares[job] = 0.5
+    lines(board, None)
+    lines(board, None)
+    assert len(capsys.readouterr().err.splitlines()) == 1  # how many there are
+    lines.said -= 61.0
+    lines(board, None)
+    lines(board, None)
+    said = capsys.readouterr().err.splitlines()
+    assert [line.split(" after ")[0] for line in said] == ["Source on dark, seed 0: 50% done"]
 
 
 def test_the_time_left_comes_from_what_was_measured(folder: Path) -> None:

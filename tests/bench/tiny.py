@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from tent.bench.case import Case, Data
-from tent.bench.execute.adapted_cache import AdaptedCache
 from tent.bench.execute.run_case import run_case
 from tent.bench.result import Result
 from tent.bench.schedule import workers as workers_module
@@ -142,9 +141,9 @@ def worked(folder: Path, net: str = "net", workers: int = 1, rows: int = len(ROW
     return made
 
 
-def _told(case: Case, weights: str | None, cache: AdaptedCache) -> Result:
+def _told(case: Case, *more: Any) -> Result:
     print("ran", case.key(), flush=True)
-    return run_case(case, weights, cache)
+    return run_case(case, *more)
 
 
 if __name__ == "__main__":

@@ -15,12 +15,15 @@ from tent.bench.schedule.plan import Job
 from tent.bench.schedule.workers import Notice
 from tent.environment import duration
 
+GAP = 60.0  # seconds between lines on what runs
+
 
 class Lines:
-    """A line a case."""
+    """A line a case, and one a minute for each that still runs."""
 
     def __init__(self) -> None:
         self.begun = False
+        self.said = monotonic()
 
     def __call__(self, board: Board, ended: Job | None) -> None:
         """Say what ended, and how long the rest should take."""
@@ -29,7 +32,12 @@ class Lines:
             there = board.before + len(board.failed)
             print(f"{board.total} cases, {there} of them there or out of reach; {time_left(board)}", file=sys.stderr)
         if ended is None:
+            if monotonic() - self.said >= GAP:
+                self.said = monotonic()
+                for line in list_running(board):
+                    print(f"{line}; {time_left(board)}", file=sys.stderr, flush=True)
             return
+        self.said = monotonic()
         place = f"[{board.before + len(board.done) + len(board.failed)}/{board.total}] {ended.label}"
         print(f"{place}: {outcome(board, ended)}; {time_left(board)}", file=sys.stderr, flush=True)
 
@@ -68,6 +76,16 @@ def outcome(board: Board, job: Job) -> str:
     return f"failed, {dict(board.failed).get(job, '')}"
 
 
+def list_running(board: Board) -> list[str]:
+    """Return what runs, how much of it is done, and for how long it has run."""
+    lines = []
+    for job, begun in list(board.running.items()):
+        share = board.shares.get(job)
+        done = "running for" if share is None else f"{share:.0%} done after"
+        lines.append(f"{job.label}: {done} {duration(monotonic() - begun)}")
+    return lines
+
+
 def time_left(board: Board) -> str:
     """Return the time that is left, as far as it is known."""
     seconds, unknown = board.left()
@@ -92,6 +110,6 @@ class LiveTable:
         table.add_row(
             f"{done}/{board.total}", *map(str, (len(board.running), len(board.failed), waiting)), time_left(board)
         )
-        lines = [f"  {job.label}, for {duration(monotonic() - begun)}" for job, begun in list(board.running.items())]
+        lines = [f"  {line}" for line in list_running(board)]
         last = [f"  {job.label}: {outcome(board, job)}" for job, _ in board.done[-3:]]
         return Group(table, Text("\n".join([*lines, *last])))

@@ -8,9 +8,11 @@ from functools import partial
 
 import torch
 
+from tent.adapted import Adapted
 from tent.bench.case import Case
 from tent.bench.execute.adapted_cache import AdaptedCache
 from tent.bench.execute.build import build_adapted
+from tent.bench.execute.case_progress import CaseProgress, Report
 from tent.bench.execute.inputs import build_stream, load_entry, pin_case
 from tent.bench.execute.peak_memory import measure_peak_memory
 from tent.bench.read.training import budget
@@ -26,19 +28,22 @@ from tent.tasks.oracle import reveal
 _peaks: dict[tuple[object, ...], int] = {}  # one step is like another: measured once a process
 
 
-def run_case(case: Case, weights: str | None = None, cache: AdaptedCache | None = None) -> Result:
+def run_case(
+    case: Case, weights: str | None = None, cache: AdaptedCache | None = None, report: Report | None = None
+) -> Result:
     """Run a case and return its result.
 
     Args:
         weights: a file that takes the place of the model's own weights.
         cache: what other cases have learnt, and where to keep what this one does.
+        report: is told which share of the case is done, twice a second at most.
     """
     case = pin_case(case, weights)
     entry, device = load_entry(case.model, weights), best_device()
     entry.model.to(device)
     stream = build_stream(case, case.data, entry)
     with _ignore_skips():
-        found, words = _evaluate(case, stream, entry, cache)
+        found, words = _evaluate(case, stream, entry, cache, report)
         peak = _measure_peak(case, entry, stream, device)
     return Result(
         case=case,
@@ -63,7 +68,7 @@ def failure(case: Case, error: BaseException | str) -> Result:
 
 
 def _evaluate(
-    case: Case, stream: Stream, entry: Entry, cache: AdaptedCache | None
+    case: Case, stream: Stream, entry: Entry, cache: AdaptedCache | None, report: Report | None
 ) -> tuple[Evaluation, dict[str, str]]:
     torch.manual_seed(case.seed)  # for a method that draws
     adapted = build_adapted(case, entry)
@@ -74,6 +79,14 @@ def _evaluate(
     if prepare is not None:
         with closing(prepare.prefetch()) as batches:
             adapted.prepare(batches)
+    progress = CaseProgress(case.epochs + (case.when == "offline"), report)
+
+    def recall(adapted: Adapted) -> float | None:
+        known = cache.recall(case, adapted) if cache else None
+        if known is not None:
+            progress.passes = 1  # the answers are all that is left
+        return known
+
     found = evaluate(
         adapted,
         stream,
@@ -83,7 +96,8 @@ def _evaluate(
         offline=case.when == "offline",
         reset="never" if adapted.episodic else case.reset,  # which resets itself
         pace=case.pace,
-        recall=partial(cache.recall, case) if cache else None,
+        track=progress,
+        recall=recall,
         remember=partial(cache.keep, case) if cache else None,
     )
     words = protocol(

@@ -13,6 +13,8 @@ from tent.bench.result import Result
 from tent.bench.schedule.plan import Job, Plan
 from tent.bench.store import Store
 
+TELLING = 0.02  # the share of a case from which on its own pace says more than that of others
+
 
 class Board:
     """The state of a run; one process looks after it."""
@@ -26,6 +28,7 @@ class Board:
         self.done: list[tuple[Job, Result]] = []
         self.failed: list[tuple[Job, str]] = []
         self.running: dict[Job, float] = {}  # since when
+        self.shares: dict[Job, float] = {}  # of those that run, how much is done
         self.todo: deque[Job] = deque()
         self.undecided: list[Job] = []  # wait for the candidates
         self._sort(plan.jobs)
@@ -54,6 +57,7 @@ class Board:
     def end(self, job: Job, result: Result | None) -> None:
         """Take note of a job's result; without one, another run has it, and it is looked at again later."""
         del self.running[job]
+        self.shares.pop(job, None)
         if result is None:
             self.todo.append(job)
         elif result.error is None:
@@ -71,10 +75,16 @@ class Board:
     def left(self) -> tuple[float, int]:
         """Return the seconds that the rest should take with these workers, and the number of unknown cases."""
         known, unknown, now = 0.0, 0, monotonic()
-        for job in (*self.todo, *self.undecided, *self.running):
+        for job in (*self.todo, *self.undecided):
             seconds = self.pace.seconds(job.case, job.images)
             unknown += seconds is None
-            known += max(0.0, (seconds or 0.0) - (now - self.running.get(job, now)))
+            known += seconds or 0.0
+        for job, begun in self.running.items():
+            share, seconds = self.shares.get(job, 0.0), self.pace.seconds(job.case, job.images)
+            if share >= TELLING:
+                seconds = (now - begun) / share
+            unknown += seconds is None
+            known += max(0.0, (seconds or 0.0) - (now - begun))
         return known / self.workers, unknown
 
     def _sort(self, jobs: Iterable[Job]) -> None:

@@ -12,6 +12,7 @@ from time import sleep
 import torch
 
 from tent.bench.execute.adapted_cache import AdaptedCache
+from tent.bench.execute.case_progress import Report
 from tent.bench.execute.inputs import write_crops_of
 from tent.bench.execute.run_case import failure, run_case
 from tent.bench.result import Result
@@ -24,11 +25,12 @@ Notice = Callable[[Board, Job | None], None]  # told after every change, with th
 PAUSE = 0.5  # seconds between looks at what another run has under way
 
 
-def attempt(store: Store, job: Job, weights: str | None, since: str) -> Result | None:
+def attempt(store: Store, job: Job, weights: str | None, since: str, report: Report | None = None) -> Result | None:
     """Return the result of a job, run unless it is there; None while another process runs it.
 
     Args:
         since: a failure from before this time is tried again.
+        report: is told which share of the job is done.
     """
     try:
         with store.lock(job.case):
@@ -37,15 +39,15 @@ def attempt(store: Store, job: Job, weights: str | None, since: str) -> Result |
             if result is not None and has_ended(result, job, since):
                 return result
             if result is None or not result.complete:
-                result = _run(store, job, weights)
+                result = _run(store, job, weights, report)
             return _put(store, job, result)
     except BlockingIOError:
         return None
 
 
-def _run(store: Store, job: Job, weights: str | None) -> Result:
+def _run(store: Store, job: Job, weights: str | None, report: Report | None) -> Result:
     try:
-        result = run_case(job.case, weights, AdaptedCache(store.folder / ".learnt"))
+        result = run_case(job.case, weights, AdaptedCache(store.folder / ".learnt"), report)
         if not result.complete:
             raise ValueError(f"no {job.case.task_type.label} could be measured")
     except Exception as error:  # noqa: BLE001 (a failing case is on record and does not stop the rest)
@@ -84,7 +86,12 @@ def _work_alone(board: Board, notice: Notice) -> None:
             sleep(PAUSE)
             continue
         notice(board, None)
-        result = attempt(board.store, job, board.plan.weights_for(job.case), board.since)
+
+        def report(share: float, job: Job = job) -> None:
+            board.shares[job] = share
+            notice(board, None)
+
+        result = attempt(board.store, job, board.plan.weights_for(job.case), board.since, report)
         board.end(job, result)
         notice(board, job if result else None)
         if result is None:
@@ -101,7 +108,9 @@ def _work_together(board: Board, crew: list["Worker"], notice: Notice) -> None:
         if not busy:
             sleep(PAUSE)
         for worker in [busy[pipe] for pipe in wait(list(busy), PAUSE) if isinstance(pipe, Connection)]:
-            job, ended = worker.take()
+            if (taken := worker.take()) is None:
+                continue
+            job, ended = taken
             notice(board, job if ended else None)
             if not ended:
                 sleep(PAUSE / board.workers)  # another run has it
@@ -131,18 +140,25 @@ class Worker:
         with suppress(OSError):  # it has died, which `take` finds
             self.pipe.send((job, self.board.plan.weights_for(job.case)))
 
-    def take(self) -> tuple[Job, bool]:
-        """Return the job that it ended, and whether there is a result; a dead process fails its job."""
-        job, self.job = self.job, None
+    def take(self) -> tuple[Job, bool] | None:
+        """Return the job that it ended, and whether there is a result; a dead process fails its job.
+
+        None while it only says how much of its job is done.
+        """
+        job = self.job
         if job is None:
             raise RuntimeError("the worker has no job")
         try:
             result = self.pipe.recv()
+            if isinstance(result, float):
+                self.board.shares[job] = result
+                return None
         except (EOFError, OSError):
             self.process.join()
             result = failure(job.case, self._death()).with_choices(job.choices)
             self.board.store.put(result)
             self._start()
+        self.job = None
         if isinstance(result, OSError):
             raise result
         self.board.end(job, result)
@@ -166,13 +182,18 @@ def serve(pipe: Connection, folder: os.PathLike[str], since: str, threads: int) 
     torch.set_num_threads(threads)
     keep_memory()
     store = Store(folder)  # type: ignore[arg-type]
+
+    def report(share: float) -> None:
+        with suppress(OSError):  # who started this is gone, and so will this be
+            pipe.send(share)
+
     while True:
         try:
             job, weights = pipe.recv()
         except (EOFError, OSError):
             return
         try:
-            pipe.send(attempt(store, job, weights, since))
+            pipe.send(attempt(store, job, weights, since, report))
         except OSError as error:  # a store that cannot be written to ends the run, in the words of one process
             pipe.send(error)
 
