@@ -30,7 +30,7 @@ SHOWN = {  # whether with compute
     "digits": True,
     "ablation": False,
 }
-ROWS = {"cifar100-c": ("Source", "BN", "Tent", "Tent offline")}  # of suites of which some rows have been run
+ROWS = {"cifar100-c": ("Source", "BN", "Tent", "Tent offline")}  # elsewhere all rows stand there, *missing* too; of this suite most have yet to be run
 
 
 def list_tables() -> list[str]:

@@ -220,7 +220,7 @@ def shares_of(board: Board) -> dict[str, list[float]]:
 
 
 def test_a_case_says_how_much_of_it_is_done(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(case_progress, "GAP", 0.0)
+    monkeypatch.setattr(case_progress, "PAUSE", 0.0)
     shares, third = shares_of(tiny.board(folder)), [1 / 3, 2 / 3, 1]
     assert shares["Tent"] == pytest.approx([*third, *third])  # two columns
     assert shares["Tent offline"] == pytest.approx([*third, *third])  # what online had learnt was known
@@ -233,34 +233,54 @@ def test_other_processes_say_it_too(folder: Path) -> None:
 
 
 def test_the_share_of_a_case_counts_all_of_its_passes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(case_progress, "GAP", 0.0)
+    monkeypatch.setattr(case_progress, "PAUSE", 0.0)
     shares: list[float] = []
     run_case(tiny.case(folder, when="offline", epochs=2), report=shares.append)
     assert shares == pytest.approx([i / 9 for i in range(1, 10)])  # two passes that learn, one that answers
 
 
 def test_a_long_case_tells_its_own_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    board = tiny.board(folder, workers=1, rows=1)
-    job = board.take()
+    board = tiny.board(folder, workers=2, rows=1)
+    job, clock = board.take(), [1000.0]
     assert job
     board.todo.clear()
-    board.running[job] -= 60.0
+    monkeypatch.setattr("tent.bench.schedule.board.monotonic", lambda: clock[0])
     assert board.left() == (0.0, 1)
-    board.shares[job] = 0.25
-    assert board.left() == (pytest.approx(180.0, abs=1.0), 0)
+    board.note_share(job, 0.1)  # after a long set-up, which does not count
+    assert board.left() == (0.0, 1)
+    clock[0] += 60.0
+    board.note_share(job, 0.25)
+    assert board.left() == (pytest.approx(300.0), 0)  # a second worker does not make one case shorter
+
+
+def test_a_log_that_nobody_reads_any_more_costs_no_case(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(case_progress, "PAUSE", 0.0)
+    board = tiny.board(folder, rows=1)
+
+    def hear(board: Board, ended: Job | None) -> None:
+        if board.shares:
+            raise BrokenPipeError("nobody reads")
+
+    with pytest.raises(BrokenPipeError, match="nobody reads"):
+        work(board, hear)
+    assert [result.error for result in Store(folder / "results").all()] == [None]
 
 
 def test_lines_say_once_a_minute_what_runs(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     board, lines = tiny.board(folder, rows=1), Lines()
-    job = board.take()
+    job, other = board.take(), board.take()
     assert job
-    board.shares[job] = 0.5
+    assert other
+    board.note_share(job, 0.5)
     lines(board, None)
     lines(board, None)
     assert len(capsys.readouterr().err.splitlines()) == 1  # how many there are
     lines.said -= 61.0
+    board.end(other, run_case(other.case))
+    lines(board, other)  # another that ends does not put it off
+    capsys.readouterr()
     lines(board, None)
     lines(board, None)
     said = capsys.readouterr().err.splitlines()

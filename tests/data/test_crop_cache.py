@@ -72,10 +72,21 @@ def test_crops_that_are_there_need_no_disk_that_can_be_written_to(photographs, t
     assert isinstance(keep_crops(photographs, SEEN, tmp_path / "cache"), KeptCrops)
 
 
+def test_a_photograph_that_is_gone_is_an_error_and_no_matter_of_the_disk(photographs, tmp_path):
+    (tmp_path / "photographs" / "cat" / "2.jpg").unlink()
+    with pytest.raises(FileNotFoundError, match=r"2\.jpg"):
+        keep_crops(photographs, SEEN, tmp_path / "cache")
+
+
+def test_crops_that_would_take_too_much_are_not_kept(photographs, tmp_path, monkeypatch):
+    monkeypatch.setattr(crop_cache, "MOST", 5 * 32 * 32 * 3 - 1)
+    assert keep_crops(photographs, SEEN, tmp_path / "cache") is photographs
+
+
 def test_a_disk_without_room_for_the_crops_is_a_warning(photographs, tmp_path, monkeypatch):
     usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=5 * 32 * 32 * 3 - 1))
-    with pytest.warns(UserWarning, match="its crops are not kept.* 0.0 MB are needed"):
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=5 * 32 * 32 * 3 + crop_cache.SPARE - 1))
+    with pytest.warns(UserWarning, match="its crops are not kept.* 268.5 MB are needed"):
         assert keep_crops(photographs, SEEN, tmp_path / "cache") is photographs
     assert not list((tmp_path / "cache").glob("*.npy"))
 

@@ -37,7 +37,6 @@ class Lines:
                 for line in list_running(board):
                     print(f"{line}; {time_left(board)}", file=sys.stderr, flush=True)
             return
-        self.said = monotonic()
         place = f"[{board.before + len(board.done) + len(board.failed)}/{board.total}] {ended.label}"
         print(f"{place}: {outcome(board, ended)}; {time_left(board)}", file=sys.stderr, flush=True)
 

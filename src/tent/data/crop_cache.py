@@ -14,7 +14,8 @@ from tent.data.sets.folders import FolderImages, read_image
 from tent.data.sets.images import Images, Pixels
 from tent.files import check_space, lock, partial_path
 
-MOST = 10_000  # images: 1.5 GB at 224 x 224; larger sets are decoded each time
+MOST = 10_000 * 224 * 224 * 3  # bytes, 1.5 GB; larger sets are decoded each time
+SPARE = 2**28  # bytes that the disk keeps free for results
 CHUNK = 128  # images in memory at once
 FORMAT = 1  # raised where the same file would be decoded or resized to other pixels
 
@@ -66,15 +67,15 @@ def write_crops(images: FolderImages, shaping: Preprocess, folder: Path) -> Path
     An image that cannot be read is an error.
     """
     extent = _extent(shaping)
-    if extent is None or len(images) > MOST:
+    if extent is None or (needed := len(images) * extent[0] * extent[1] * 3) > MOST:
         return None
+    path = folder / f"crops-{_digest(images, shaping)}.npy"
     try:
-        path = folder / f"crops-{_digest(images, shaping)}.npy"
         if path.is_file():  # looked at without a lock, which a disk that is only read has none of
             return path
         with lock(path.with_name(f".{path.name}.lock"), "", (path,), wait=True):
             if not path.is_file():
-                check_space(folder, len(images) * extent[0] * extent[1] * 3)
+                check_space(folder, needed + SPARE)
                 _write(path, images, shaping, extent)
     except OSError as error:  # a full or read-only disk
         warnings.warn(f"{images.name}: its crops are not kept, so each pass decodes all files ({error})", stacklevel=2)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from tent.data.stream import Batch
 
 Report: TypeAlias = Callable[[float], None]  # is told which share of a case is done
-GAP = 0.5  # seconds between reports
+PAUSE = 0.5  # seconds between reports
 
 
 class CaseProgress:
@@ -22,6 +22,6 @@ class CaseProgress:
         self.begun += 1
         for number, batch in enumerate(batches, 1):
             yield batch
-            if self.report and monotonic() - self.said >= GAP:
+            if self.report and monotonic() - self.said >= PAUSE:
                 self.said = monotonic()
                 self.report(min(1.0, (self.begun - 1 + number / count) / self.passes))

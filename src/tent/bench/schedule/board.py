@@ -13,8 +13,6 @@ from tent.bench.result import Result
 from tent.bench.schedule.plan import Job, Plan
 from tent.bench.store import Store
 
-TELLING = 0.02  # the share of a case from which on its own pace says more than that of others
-
 
 class Board:
     """The state of a run; one process looks after it."""
@@ -29,6 +27,7 @@ class Board:
         self.failed: list[tuple[Job, str]] = []
         self.running: dict[Job, float] = {}  # since when
         self.shares: dict[Job, float] = {}  # of those that run, how much is done
+        self._first: dict[Job, tuple[float, float]] = {}  # when a job first said so, and how much it was
         self.todo: deque[Job] = deque()
         self.undecided: list[Job] = []  # wait for the candidates
         self._sort(plan.jobs)
@@ -54,10 +53,16 @@ class Board:
         self.running[job] = monotonic()
         return job
 
+    def note_share(self, job: Job, share: float) -> None:
+        """Take note of how much of a running job is done."""
+        self.shares[job] = share
+        self._first.setdefault(job, (monotonic(), share))
+
     def end(self, job: Job, result: Result | None) -> None:
         """Take note of a job's result; without one, another run has it, and it is looked at again later."""
         del self.running[job]
         self.shares.pop(job, None)
+        self._first.pop(job, None)
         if result is None:
             self.todo.append(job)
         elif result.error is None:
@@ -74,18 +79,26 @@ class Board:
 
     def left(self) -> tuple[float, int]:
         """Return the seconds that the rest should take with these workers, and the number of unknown cases."""
-        known, unknown, now = 0.0, 0, monotonic()
+        known, unknown, longest = 0.0, 0, 0.0
         for job in (*self.todo, *self.undecided):
             seconds = self.pace.seconds(job.case, job.images)
             unknown += seconds is None
             known += seconds or 0.0
-        for job, begun in self.running.items():
-            share, seconds = self.shares.get(job, 0.0), self.pace.seconds(job.case, job.images)
-            if share >= TELLING:
-                seconds = (now - begun) / share
+        for job, begun in list(self.running.items()):  # a terminal draws from a thread of its own
+            seconds = self._left_of(job, begun)
             unknown += seconds is None
-            known += max(0.0, (seconds or 0.0) - (now - begun))
-        return known / self.workers, unknown
+            known += seconds or 0.0
+            longest = max(longest, seconds or 0.0)
+        return max(known / self.workers, longest), unknown
+
+    def _left_of(self, job: Job, begun: float) -> float | None:
+        """Return the seconds that a running job still takes: by its own pace, or as long as others like it took."""
+        now, share = monotonic(), self.shares.get(job)
+        since, first = self._first.get(job, (now, 0.0))
+        if share is not None and share > first and now > since:
+            return (1 - share) * (now - since) / (share - first)
+        seconds = self.pace.seconds(job.case, job.images)
+        return None if seconds is None else max(0.0, seconds - (now - begun))
 
     def _sort(self, jobs: Iterable[Job]) -> None:
         for job in jobs:

@@ -87,12 +87,19 @@ def _work_alone(board: Board, notice: Notice) -> None:
             continue
         notice(board, None)
 
-        def report(share: float, job: Job = job) -> None:
-            board.shares[job] = share
-            notice(board, None)
+        trouble: list[OSError] = []
+
+        def report(share: float, job: Job = job, trouble: list[OSError] = trouble) -> None:
+            board.note_share(job, share)
+            try:
+                notice(board, None)
+            except OSError as error:  # nobody listens any more, which is no fault of the case
+                trouble.append(error)
 
         result = attempt(board.store, job, board.plan.weights_for(job.case), board.since, report)
         board.end(job, result)
+        if trouble:
+            raise trouble[0]
         notice(board, job if result else None)
         if result is None:
             sleep(PAUSE)
@@ -151,7 +158,7 @@ class Worker:
         try:
             result = self.pipe.recv()
             if isinstance(result, float):
-                self.board.shares[job] = result
+                self.board.note_share(job, result)
                 return None
         except (EOFError, OSError):
             self.process.join()
