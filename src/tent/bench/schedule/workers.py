@@ -86,23 +86,28 @@ def _work_alone(board: Board, notice: Notice) -> None:
             sleep(PAUSE)
             continue
         notice(board, None)
-
-        trouble: list[OSError] = []
-
-        def report(share: float, job: Job = job, trouble: list[OSError] = trouble) -> None:
-            board.note_share(job, share)
-            try:
-                notice(board, None)
-            except OSError as error:  # nobody listens any more, which is no fault of the case
-                trouble.append(error)
-
-        result = attempt(board.store, job, board.plan.weights_for(job.case), board.since, report)
-        board.end(job, result)
-        if trouble:
-            raise trouble[0]
+        result = _run_here(board, job, notice)
         notice(board, job if result else None)
         if result is None:
             sleep(PAUSE)
+
+
+def _run_here(board: Board, job: Job, notice: Notice) -> Result | None:
+    """Run a job in this process; what stops a notice is no fault of the case, and is raised after it."""
+    trouble: list[OSError] = []
+
+    def report(share: float) -> None:
+        board.note_share(job, share)
+        try:
+            notice(board, None)
+        except OSError as error:
+            trouble.append(error)
+
+    result = attempt(board.store, job, board.plan.weights_for(job.case), board.since, report)
+    board.end(job, result)
+    if trouble:
+        raise trouble[0]
+    return result
 
 
 def _work_together(board: Board, crew: list["Worker"], notice: Notice) -> None:
